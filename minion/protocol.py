@@ -21,6 +21,17 @@ from minion.message import Answer as Answer  # noqa: PLC0414
 from minion.message import Message as Message  # noqa: PLC0414
 from minion.message import Messages as Messages  # noqa: PLC0414
 from minion.message import MessagesTaken as MessagesTaken  # noqa: PLC0414
+from minion.step import CheckReport as CheckReport  # noqa: PLC0414
+from minion.step import CheckStep as CheckStep  # noqa: PLC0414
+from minion.step import StepOutcome as StepOutcome  # noqa: PLC0414
+from minion.step import StepResult as StepResult  # noqa: PLC0414
+from minion.step import Tree as Tree  # noqa: PLC0414
+from minion.terms import Assignment as Assignment  # noqa: PLC0414
+from minion.terms import Consultation as Consultation  # noqa: PLC0414
+from minion.terms import ConsultationKind as ConsultationKind  # noqa: PLC0414
+from minion.terms import EarlierSession as EarlierSession  # noqa: PLC0414
+from minion.terms import PlanFile as PlanFile  # noqa: PLC0414
+from minion.terms import Terms as Terms  # noqa: PLC0414
 
 PROTOCOL_VERSION = 1
 
@@ -256,37 +267,6 @@ class Limits:
     question_wait_s: int = 600
 
 
-class Tree(StrEnum):
-    """Which files a check step runs on."""
-
-    BASE = "base"
-    HEAD = "head"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckStep:
-    """One command of a check session, run in a fresh copy of a commit."""
-
-    name: str
-    tree: Tree = Tree.HEAD
-    restore: tuple[str, ...] = ()
-    """Paths put back as they are at base before the command runs; one absent at base is removed."""
-    command: tuple[str, ...] = ()
-    """An argument list; empty means: find the repository's test runner (pytest, else unittest)."""
-    timeout_s: int = 600
-    """For the command, and for each of its reruns."""
-    junit: str = ""
-    """Where in the tree a command of the repository's own writes JUnit XML; empty if it writes none."""
-    reruns: int = 0
-    """How often failed tests are run again, each time on a fresh copy and within the same time (pytest only)."""
-    capture: bool = False
-    """Keep what the command writes to standard output as it is."""
-    watched: tuple[str, ...] = ()
-    """Changed lines, as `calc.py:10-14`: a test run again is told to touch them if it calls a function with one (pytest only)."""
-    files: tuple[str, ...] = ()
-    """The test files to run, where `command` is empty; empty means all there are."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetupPlan:
     """How a repository's environment is made, and what the sessions in it are given.
@@ -335,6 +315,7 @@ class Brief:
     steps: tuple[CheckStep, ...] = ()  # what a check session runs, in order; empty for a work session
     setup: SetupPlan | None = None  # what a setup session does
     traced: bool = False  # whether each use of a tool is told
+    terms: Terms | None = None  # what the job's contract says to it
 
 
 class Outcome(StrEnum):
@@ -360,40 +341,10 @@ class Report:
     follow_ups: tuple[str, ...] = ()
     head: str | None = None
     turns: int = 0
-
-
-class StepOutcome(StrEnum):
-    """What became of one check step; only `ran` carries an exit code to judge."""
-
-    RAN = "ran"
-    TIMED_OUT = "timed_out"
-    NO_TOOLCHAIN = "no_toolchain"
-    NOTHING_TO_RUN = "nothing_to_run"
-    BROKEN = "broken"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepResult:
-    """What one check step did. `output` keeps head and tail; `junit` is the report the runner wrote and vouched for, if
-    any, packed where it is large (`minion/checks/packed.py`)."""
-
-    name: str
-    outcome: StepOutcome
-    command: tuple[str, ...] = ()
-    exit_code: int | None = None
-    junit: str | None = None
-    unread: str = ""
-    """Why there is no report that could be read, as a sentence without its end."""
-    output: str = ""
-    duration_s: float = 0.0
-    rerun_junit: tuple[str, ...] = ()
-    """The results of failed tests run again, one for each rerun that was made."""
-    captured: str | None = None
-    """Standard output, if the step asked for it and it was not too much."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckReport:
-    """The one report of a check session, and of a setup session: a step for each command."""
-
-    steps: tuple[StepResult, ...]
+    result: str = "done"  # the outcome of its phase, of the brief's `terms.outcomes`
+    event: str = (
+        ""  # for `blocked`: why it is handed up, of `needs_escalation` and the brief's `terms.events`
+    )
+    answer: str = (
+        ""  # to a consultation: {"choice": …, "text": …, "patterns": […], "assignments": {…}} as JSON
+    )

@@ -146,6 +146,12 @@ class Job:
     """The last canonical commit, or None before the first work came back."""
     phase_sha: Sha | None = None
     """The head its current phase started from, when an earlier phase was completed."""
+    role: str = ""
+    """Who works, or worked last: an actor of its phase. Empty before the first dispatch, and for jobs of older versions."""
+    role_sha: Sha | None = None
+    """The head its role's turn started from, when another one worked in this phase before."""
+    consultation: str = ""
+    """What its next session is asked in place of work, as JSON; empty where it works."""
     pushing_sha: Sha | None = None
     """The commit that was last about to be pushed: where the branch may be at the forge, besides `pushed_sha`."""
     pushed_sha: Sha | None = None
@@ -174,8 +180,13 @@ class Job:
 
     @property
     def phase_base(self) -> Sha:
-        """What this phase's work is measured against: its scope is about its own changes only. `NO_COMMIT` before the first dispatch."""
+        """What this phase's work is measured against. `NO_COMMIT` before the first dispatch."""
         return self.phase_sha or self.base_sha or NO_COMMIT
+
+    @property
+    def role_base(self) -> Sha:
+        """What the work of whose turn it is is measured against: a scope is about its own changes only."""
+        return self.role_sha or self.phase_base
 
     @property
     def base(self) -> Sha:
@@ -206,6 +217,9 @@ class JobChanges(TypedDict, total=False):
     base_sha: Sha | None
     head_sha: Sha | None
     phase_sha: Sha | None
+    role: str
+    role_sha: Sha | None
+    consultation: str
     pushing_sha: Sha | None
     pushed_sha: Sha | None
     pull_number: int | None

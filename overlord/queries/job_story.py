@@ -3,23 +3,25 @@
 import sqlite3
 
 from overlord.domain.contracts.contract import Contract
+from overlord.domain.contracts.turn import Turn
 from overlord.domain.conversation.pull_card import Story
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
 from overlord.store import decisions, jobs, ledger, sessions
 from overlord.store.budgets import exchanges, grants, model_outages
 from overlord.store.checks import evaluations
+from overlord.store.contracts import job_contracts
 from overlord.store.skills import skill_uses
 
 
 def story_of(connection: sqlite3.Connection, job: Job, contract: Contract) -> Story:
-    """Gather a job's story."""
+    """Gather a job's story. `contract` is the one of its space, for a job that has none of its own."""
     job = jobs.get(connection, job.id)
     skills = ledger.last(connection, job.id, EventName.SKILLS_CHOSEN) or {}
     usage, calls = exchanges.job_usage(connection, job.id)
     return Story(
         job=job,
-        attempts=contract.phase(job.phase).attempts,
+        attempts=Turn.of(job_contracts.of_job(connection, job.id, lambda: contract), job).iterations,
         evaluations=tuple(evaluations.history(connection, job)),
         sessions=tuple(sessions.of_job(connection, job.id)),
         decisions=tuple(decisions.waiting(connection, job.id)),

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 
 from minion.protocol import CheckReport, Event, MessagesTaken, Report
-from overlord.domain.contracts.contract import first_problem
+from overlord.domain.text.problem import first_problem
 from overlord.session_api.limits import BodyPart
 
 MAX_REPORT_BYTES = 24 * 1024 * 1024

@@ -6,8 +6,8 @@ from typing import Any
 
 import yaml
 
-from overlord.domain.contracts.contract import yaml_problem
 from overlord.domain.text.plain_yaml import load_yaml
+from overlord.domain.text.problem import yaml_problem
 from overlord.errors import SettingsError
 from overlord.settings.env import reason_of
 

@@ -11,9 +11,10 @@ from pydantic import Field, PrivateAttr, ValidationError, field_validator, model
 from overlord.config_files import packaged
 from overlord.domain.budgets.price import Price, longest
 from overlord.domain.contracts.constitution import load_contract
-from overlord.domain.contracts.contract import Contract, first_problem
+from overlord.domain.contracts.contract import Contract
 from overlord.domain.repositories.extent import Extent
 from overlord.domain.text.plain_yaml import load_yaml
+from overlord.domain.text.problem import first_problem
 from overlord.domain.text.reference import is_full_name
 from overlord.errors import SettingsError
 from overlord.settings.chat import Briefing, Slack

@@ -7,8 +7,8 @@ import yaml
 
 from minion.protocol import Scope, ScopeMode
 from overlord.config_files import packaged
-from overlord.domain.contracts.constitution import LOAD_RULES, load_contract, violations
-from overlord.domain.contracts.contract import MAX_LIFETIME_H, Contract
+from overlord.domain.contracts.constitution import LOAD_RULES, load_contract, parse_contract, violations
+from overlord.domain.contracts.contract import MAX_LIFETIME_H, Exhausted, RoleBudget
 from overlord.errors import ContractError
 from tests.records import contract
 
@@ -52,17 +52,17 @@ def test_the_built_in_contract_is_the_simple_flow() -> None:
     built_in = contract()
     assert violations(built_in) == []
     assert (built_in.name, built_in.start, built_in.merge) == ("default", "implement", "manual")
-    assert built_in.phase("implement").attempts == 3
-    assert built_in.phase("implement").next is None
-    rule = built_in.role_of("implement").scope
+    assert built_in.roles["minion"].budget == RoleBudget(exhausted=Exhausted.ASK)
+    assert built_in.phase("implement").terminal
+    rule = built_in.role("minion").scope
     assert rule is not None
     assert rule.scope() == Scope.unrestricted()
-    assert built_in.gates["merge"].answered_by == "person"
+    assert built_in.gates["merge"].is_pull
 
 
 def test_a_sound_contract_loads() -> None:
     loaded = load_contract(yaml.safe_dump(SOUND), "two-steps.yaml")
-    rule = loaded.role_of("polish").scope
+    rule = loaded.role("coder").scope
     assert rule is not None
     assert rule.scope() == Scope(mode=ScopeMode.DIRECTORY, patterns=("src/**",))
 
@@ -106,9 +106,9 @@ def test_every_broken_rule_is_named_at_once() -> None:
 
 
 def test_a_check_may_be_answered_by_code() -> None:
-    assert violations(Contract.parse(text("gates", "merge", "kind", "check"), "x")) == []
+    assert violations(parse_contract(text("gates", "merge", "kind", "check"), "x")) == []
     gate = {**SOUND["gates"]["merge"], "kind": "check", "answered_by": "code"}
-    assert violations(Contract.parse(text("gates", "merge", gate), "x")) == []
+    assert violations(parse_contract(text("gates", "merge", gate), "x")) == []
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_check_may_be_answered_by_code() -> None:
             "mine.yaml: roles.coder.scope: approval: a directory scope",
         ),
         (("roles", "coder", "scope", "approval", "maybe"), "mine.yaml: roles.coder.scope.approval: "),
-        (("version", 2), "mine.yaml: version: Input should be 1"),
+        (("version", 3), "mine.yaml: version: Input should be 1"),
         (("merge", "auto"), "mine.yaml: merge: "),
         (("name", None), "mine.yaml: name: Field required"),
         (("phases", "polish", "attempts", 4), "mine.yaml: phases.polish.attempts: "),
@@ -135,7 +135,7 @@ def test_a_check_may_be_answered_by_code() -> None:
 )
 def test_what_a_contract_cannot_say_is_refused_with_the_key(change: tuple[Any, ...], said: str) -> None:
     with pytest.raises(ContractError) as refused:
-        Contract.parse(text(*change), "mine.yaml")
+        parse_contract(text(*change), "mine.yaml")
     assert str(refused.value).startswith(said)
 
 
@@ -166,9 +166,8 @@ def test_what_is_no_yaml_is_refused_with_its_line_and_not_quoted(document: str, 
 def test_a_phase_or_role_that_does_not_exist_is_named() -> None:
     with pytest.raises(ContractError, match="contract default has no phase 'ship'"):
         contract().phase("ship")
-    unchecked = Contract.parse(text("phases", "polish", "role", "writer"), "x")
-    with pytest.raises(ContractError, match="phase polish names an unknown role 'writer'"):
-        unchecked.role_of("polish")
+    with pytest.raises(ContractError, match="contract default has no role 'writer'"):
+        contract().role("writer")
 
 
 def test_the_packaged_text_is_what_the_engine_loads() -> None:
@@ -176,8 +175,8 @@ def test_the_packaged_text_is_what_the_engine_loads() -> None:
 
 
 def test_a_role_may_want_a_persons_word_where_nothing_says_what_may_be_written() -> None:
-    asking = load_contract(packaged("contracts/approve-scope.yaml"), "x").role_of("implement").scope
-    usual = contract().role_of("implement").scope
+    asking = load_contract(packaged("contracts/approve-scope.yaml"), "x").role("minion").scope
+    usual = contract().role("minion").scope
     assert asking is not None and usual is not None
     assert (asking.asks_first, usual.asks_first) == (True, False)
     assert asking.scope() == Scope.unrestricted()

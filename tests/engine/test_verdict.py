@@ -5,13 +5,14 @@ import pytest
 from minion.protocol import Finding
 from overlord.config_files import packaged
 from overlord.domain.contracts.constitution import load_contract
+from overlord.domain.contracts.turn import Turn
 from overlord.domain.decision import Subject
 from overlord.domain.evaluation import REQUIRED, CheckName, CheckResult, CheckScore, Verdict, overall
 from overlord.domain.event import EventName
 from overlord.engine.evaluation.evaluate import explain, subject_of, verdict_event
 from tests.records import a_job
 
-CONTRACT = load_contract(packaged("contracts/default.yaml"), "the built-in contract")
+TURN = Turn.in_phase(load_contract(packaged("contracts/default.yaml"), "the built-in contract"), "implement")
 PASSED = tuple(CheckResult(name=name, score=CheckScore.PASS, summary="fine") for name in REQUIRED)
 
 
@@ -50,7 +51,7 @@ def test_the_last_attempt_and_a_repeated_one_go_to_a_person() -> None:
         (1, True, EventName.ATTEMPTS_SPENT),
     ):
         job = a_job(revision=revision, phase="implement")
-        found = verdict_event(Verdict.NEEDS_REVISION, PASSED, job, CONTRACT, repeated=repeated)
+        found = verdict_event(Verdict.NEEDS_REVISION, PASSED, job, TURN, repeated=repeated)
         assert found is event
 
 
@@ -59,7 +60,7 @@ def test_a_pass_with_something_to_approve_reaches_the_gate() -> None:
         name=CheckName.INTEGRITY, score=CheckScore.PASS, summary="", subject=Subject.PROTECTED_CHANGE
     )
     checks = (*PASSED, guarded)
-    event = verdict_event(Verdict.PASS, checks, a_job(phase="implement"), CONTRACT, repeated=False)
+    event = verdict_event(Verdict.PASS, checks, a_job(phase="implement"), TURN, repeated=False)
     assert event is EventName.GATE_REACHED
     assert subject_of(event, checks) is Subject.PROTECTED_CHANGE
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from overlord.domain.checks.testruns.report import REPORT_PATH
-from overlord.domain.contracts.contract import first_problem
+from overlord.domain.text.problem import first_problem
 from overlord.domain.text.untrusted_yaml import UntrustedYamlError, read_yaml
 
 CHECKS_PATH = ".nebulus/checks.yaml"

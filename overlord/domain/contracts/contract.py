@@ -1,30 +1,46 @@
-"""The rules a job runs under: roles, phases, gates and budgets, as written in a contract's YAML."""
+"""The rules a job runs under: roles, phases, gates and budgets, as a contract's YAML says them (version 2).
 
-from typing import Annotated, Literal, Self
+`version_1.py` reads the older form into the same. What a contract may not say is in `constitution.py`.
+"""
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import Annotated, Any, Literal, Self
 
-from minion.protocol import Scope, ScopeError, ScopeMode
-from overlord.domain.text.plain_yaml import load_yaml
+from pydantic import BeforeValidator, Field, model_validator
+
+from minion.protocol import Scope, ScopeMode
+from overlord.domain.contracts.criteria.registry import Criteria
+from overlord.domain.contracts.part import Name, Part, Pattern, Patterns, Words, as_tuple
 from overlord.errors import ContractError
 
 MAX_LIFETIME_H = 24 * 366.0
 """A job that outlives a year is forgotten, not worked on; rule 4.3 wants an end that comes."""
+END = "end"
+"""Where the last transition of a job goes, in `on` of a gate: `ship->end`."""
+DONE = "done"
+"""The outcome of a phase that went as it should."""
+BLOCKED = "blocked"
+ISSUE = "issue"
+"""An input that is always there."""
+ANY_FILE = "**"
+PLAN = "plan"
+"""The directory of a job's own artifacts, which are never in the repository."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ScopeRule(_Part):
+class ScopeRule(Part):
     """What a role may write. A space's own scope narrows it further."""
 
-    mode: Literal[ScopeMode.UNRESTRICTED, ScopeMode.DIRECTORY, ScopeMode.EXPLICIT]
-    patterns: tuple[str, ...] = ()
+    mode: Literal[ScopeMode.UNRESTRICTED, ScopeMode.DIRECTORY, ScopeMode.EXPLICIT] = ScopeMode.DIRECTORY
+    patterns: Patterns = ()
     approval: Literal["none", "required"] = "none"
     """`required`: where neither settings nor issue say what may be written, a person does before a session begins. Only for an
     unrestricted scope."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_list(cls, value: Any) -> Any:
+        return {"mode": ScopeMode.DIRECTORY, "patterns": value} if isinstance(value, list | tuple) else value
 
     @model_validator(mode="after")
     def _approval_is_of_something(self) -> Self:
@@ -43,69 +59,178 @@ class ScopeRule(_Part):
         return Scope.parse(Scope(mode=self.mode, patterns=self.patterns).to_json())
 
 
-class SessionBudget(_Part):
-    """Where one session of a role ends. Absent numbers come from `sessions` and `budget` in the settings."""
+class Exhausted(StrEnum):
+    """Who comes next when a role has used up its budget."""
 
-    tokens: Annotated[int, Field(gt=0)] | None = None
-    usd: Annotated[float, Field(gt=0)] | None = None
+    ARCHITECT = "architect"
+    """A session of the role `architect` looks at what failed and says how to go on."""
+    GATE = "gate"
+    """A person allows one more budget, or ends the job."""
+    TERMINATE = "terminate"
+    """The job fails."""
+    ASK = "ask"
+    """A person is asked, with every answer there is."""
+
+
+class RoleBudget(Part):
+    """Where a role's work ends. Absent numbers come from `sessions` and `budget` in the settings."""
+
+    iterations: Annotated[int, Field(ge=1, le=20)] = 3
+    """Sessions it may have in a phase: the first and those after a miss."""
+    minutes: Annotated[float, Field(gt=0, le=24 * 60)] | None = None
+    """Of one session."""
     turns: Annotated[int, Field(gt=0)] | None = None
-    time_s: Annotated[int, Field(gt=0)] | None = None
-    on_exhausted: Literal["ask"] = "ask"
-    """A person may add to it, take over or drop the job."""
+    """Of one session."""
+    tokens: Annotated[int, Field(gt=0)] | None = None
+    """Of one session."""
+    usd: Annotated[float, Field(gt=0)] | None = None
+    """Of one session."""
+    diff_files: Annotated[int, Field(gt=0)] | None = None
+    """Files that its work in a phase may change."""
+    diff_lines: Annotated[int, Field(gt=0)] | None = None
+    """Lines that its work in a phase may add and remove."""
+    exhausted: Exhausted | None = None
+
+    @property
+    def time_s(self) -> int | None:
+        """Seconds that a session may take."""
+        return None if self.minutes is None else round(self.minutes * 60)
 
 
-class Role(_Part):
-    """Who works: with which scope, tools and budget."""
+class Role(Part):
+    """Who works: where, with what, how long, and how that is verified."""
 
     scope: ScopeRule | None = None
-    budget: SessionBudget | None = None
-    tools: tuple[str, ...] = ()
-    """Empty means every tool."""
+    also_writes: Patterns = ()
+    """Authority beyond the own scope."""
+    commands: Annotated[tuple[Name, ...], BeforeValidator(as_tuple)] | None = None
+    """The programs that its sessions may start; absent: any."""
+    tools: Annotated[tuple[Name, ...], BeforeValidator(as_tuple)] = ()
+    """The tools of its sessions; empty: every tool."""
+    outputs: Annotated[Words, BeforeValidator(as_tuple)] = ()
+    """What it has to bring, in words for its sessions and for people."""
+    verification: Criteria = ()
+    """What has to be so after each of its sessions."""
+    budget: RoleBudget | None = None
+    agent: Literal["native"] = "native"
+    model: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    """A name of models.yaml; absent: the settings'."""
+    guidance: Annotated[str, Field(max_length=20_000)] = ""
 
 
-class Phase(_Part):
-    """A step with completion criteria; `next` is absent for the last one."""
+class Phase(Part):
+    """A step of the work: its actors work one after the other, and its criteria say when it is over."""
 
-    role: str
-    inputs: tuple[str, ...] = ()
-    outputs: tuple[str, ...] = ()
-    criteria: tuple[str, ...] = ()
-    attempts: Annotated[int, Field(ge=1, le=3)] = 3
-    """Sessions a round may have: the first and its revisions."""
-    next: str | None = None
-
-
-class Gate(_Part):
-    """A decision the contract demands before a transition."""
-
-    after: str
-    kind: Literal["person", "check"]
-    answered_by: Literal["person", "code"]
-    approve: str
-    reject: str
+    actors: Annotated[tuple[Name, ...], BeforeValidator(as_tuple)] = ()
+    preconditions: Criteria = ()
+    inputs: Patterns | None = None
+    outputs: Patterns | None = None
+    criteria: Criteria = ()
+    next: dict[Name, Name] = Field(default={})
+    """The phase that follows, by the outcome of this one."""
+    terminal: bool = False
 
 
-class Contract(_Part):
-    """One contract. `start` names the first phase."""
+class Gate(Part):
+    """A decision between two phases."""
 
-    name: str
-    version: Literal[1]
-    lifetime_h: Annotated[float, Field(gt=0, le=MAX_LIFETIME_H)] | None = None
+    on: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}->[a-z][a-z0-9_-]{0,39}$")]
+    """The transition: `plan->build`, or `ship->end`."""
+    audience: Name = "person"
+    """`person`: whoever may write to the repository; `approver`: whom the settings name; or a role, whose session decides."""
+    inputs: Patterns = ()
+    """What is shown, beside the change itself: artifacts and files."""
+    approve: Name | None = None
+    reject: Name | None = None
+    """A phase; `merged` and `pr_closed` where the pull request itself is the gate; `stopped` ends the job."""
+
+    @property
+    def source(self) -> str:
+        return self.on.partition("->")[0]
+
+    @property
+    def target(self) -> str:
+        return self.on.partition("->")[2]
+
+    @property
+    def is_pull(self) -> bool:
+        """Whether a person answers it at the forge, by merging the pull request or closing it."""
+        return self.approve == "merged"
+
+    @property
+    def is_for_people(self) -> bool:
+        return self.audience in PEOPLE
+
+
+PEOPLE = ("person", "approver")
+"""The audiences of a gate that are no role."""
+ENDINGS = ("merged", "pr_closed", "stopped")
+"""What a gate may lead to beside phases."""
+
+
+class Shared(Part):
+    """Paths that several roles may write."""
+
+    paths: Patterns
+    roles: Annotated[tuple[Name, ...], BeforeValidator(as_tuple)]
+
+
+class Lifetime(Part):
+    """What a job may take as a whole."""
+
+    hours: Annotated[float, Field(gt=0, le=MAX_LIFETIME_H)]
+    usd: Annotated[float, Field(gt=0)] | None = None
+
+
+class Contract(Part):
+    """One contract. `start` names the first phase; absent: the one that is written first."""
+
+    name: Annotated[str, Field(min_length=1, max_length=100)]
+    version: Literal[1, 2]
+    constitution: Annotated[int, Field(ge=1)] = 1
+    """The set of rules it was checked against."""
+    lifetime: Lifetime | None = None
+    escalation: Annotated[tuple[Literal["architect", "person"], ...], BeforeValidator(as_tuple)] = (
+        "architect",
+        "person",
+    )
+    events: dict[Name, Literal["architect", "person"]] = Field(default={})
+    """Further reasons for which a session may hand its work up, and to whom."""
+    shared: Annotated[tuple[Shared, ...], BeforeValidator(as_tuple)] = ()
+    secret_paths: Patterns = ()
+    """Outside every scope and every brief."""
+    redact: Annotated[
+        tuple[Annotated[str, Field(min_length=1, max_length=500)], ...], BeforeValidator(as_tuple)
+    ] = ()
+    """Regular expressions of what is taken out of evidence, beside what is always taken out."""
+    guidance: Annotated[str, Field(max_length=20_000)] = ""
     merge: Literal["manual"] = "manual"
-    start: str
-    roles: dict[str, Role]
-    phases: dict[str, Phase]
-    gates: dict[str, Gate] = {}
+    start: Name = ""
+    roles: dict[Name, Role]
+    phases: Annotated[dict[Name, Phase], Field(min_length=1)]
+    gates: dict[Name, Gate] = Field(default={})
 
+    @model_validator(mode="before")
     @classmethod
-    def parse(cls, text: str, source: str) -> Self:
-        """Read a contract's YAML; raises ContractError with the key that is wrong."""
-        try:
-            return cls.model_validate(load_yaml(text))
-        except yaml.YAMLError as error:
-            raise ContractError(f"{source} is not YAML: {yaml_problem(error)}") from None
-        except ValidationError as error:
-            raise ContractError(f"{source}: {first_problem(error)}") from None
+    def _starts_somewhere(cls, value: Any) -> Any:
+        if isinstance(value, Mapping) and "start" not in value and isinstance(value.get("phases"), Mapping):
+            return {**value, "start": next(iter(value["phases"]), "")}
+        return value
+
+    @property
+    def lifetime_h(self) -> float | None:
+        """Hours that a job may take."""
+        return None if self.lifetime is None else self.lifetime.hours
+
+    @property
+    def keeps_misses(self) -> bool:
+        """Whether work that missed something stays, for the next session to mend; version 2 goes back to before it."""
+        return self.version == 1
+
+    @property
+    def has_plan(self) -> bool:
+        """Whether its phases make artifacts under `plan/`, which are the job's and never the repository's."""
+        return any(is_plan(pattern) for phase in self.phases.values() for pattern in phase.outputs or ())
 
     def phase(self, name: str) -> Phase:
         try:
@@ -113,38 +238,35 @@ class Contract(_Part):
         except KeyError:
             raise ContractError(f"contract {self.name} has no phase {name!r}") from None
 
-    def role_of(self, phase: str) -> Role:
-        name = self.phase(phase).role
+    def role(self, name: str) -> Role:
         try:
             return self.roles[name]
         except KeyError:
-            raise ContractError(
-                f"contract {self.name}: phase {phase} names an unknown role {name!r}"
-            ) from None
+            raise ContractError(f"contract {self.name} has no role {name!r}") from None
+
+    def gate_on(self, source: str, target: str) -> tuple[str, Gate] | None:
+        """The gate between two phases, with its name."""
+        found = ((name, gate) for name, gate in self.gates.items() if gate.on == f"{source}->{target}")
+        return next(found, None)
+
+    def edges(self) -> Iterator[tuple[str, str, str]]:
+        """Every transition as phase, outcome and phase; the last ones go to `end`."""
+        for name, phase in self.phases.items():
+            yield from ((name, outcome, target) for outcome, target in phase.next.items())
+            if phase.terminal:
+                yield name, DONE, END
+
+    def written_by(self, role: str, phase: str) -> tuple[Pattern, ...] | None:
+        """The patterns that a role may write in a phase, before what is protected or secret is taken out; None for any file."""
+        found = self.role(role)
+        rule = found.scope or ScopeRule(mode=ScopeMode.DIRECTORY)
+        if rule.mode is ScopeMode.UNRESTRICTED:
+            return None
+        shared = (path for item in self.shared if role in item.roles for path in item.paths)
+        plan = (pattern for pattern in self.phase(phase).outputs or () if is_plan(pattern))
+        return tuple(dict.fromkeys((*rule.patterns, *shared, *found.also_writes, *plan)))
 
 
-def first_problem(error: ValidationError) -> str:
-    """The first thing pydantic holds against an input, as `key: what is wrong`."""
-    problem = error.errors(include_url=False, include_context=False)[0]
-    key = ".".join(str(part) for part in problem["loc"]) or "the document"
-    if problem["type"] in {"extra_forbidden", "unexpected_keyword_argument"}:
-        return f"unknown key {key!r}"
-    return f"{key}: {problem['msg'].removeprefix('Value error, ')}"
-
-
-def yaml_problem(error: yaml.YAMLError) -> str:
-    """What is wrong with a YAML document and on which line; never the line itself, which may hold a secret."""
-    problem = "an unknown tag or alias, or a character YAML does not allow"
-    if isinstance(error, yaml.scanner.ScannerError | yaml.parser.ParserError) and error.problem:
-        problem = error.problem
-    mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
-    return f"line {mark.line + 1}: {problem}" if mark is not None else problem
-
-
-def scope_problem(rule: ScopeRule) -> str | None:
-    """What is wrong with a declared scope, or None."""
-    try:
-        rule.scope()
-    except ScopeError as error:
-        return str(error)
-    return None
+def is_plan(path: str) -> bool:
+    """Whether a path or pattern is of the job's own artifacts."""
+    return path == PLAN or path.startswith(f"{PLAN}/")

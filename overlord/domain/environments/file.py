@@ -19,8 +19,8 @@ from pydantic import (
     model_validator,
 )
 
-from overlord.domain.contracts.contract import first_problem
 from overlord.domain.environments.hint import IMAGE
+from overlord.domain.text.problem import first_problem
 from overlord.domain.text.untrusted_yaml import UntrustedYamlError, read_yaml
 
 ENVIRONMENT_PATH = ".nebulus/environment.yaml"

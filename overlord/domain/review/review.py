@@ -13,13 +13,13 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from minion.protocol import Finding
-from overlord.domain.contracts.contract import first_problem
 from overlord.domain.decision import Subject
 from overlord.domain.evaluation import CheckName, CheckResult, CheckScore
 from overlord.domain.review.claim import Claim, ClaimAnswer, answer_problem, unjustified
 from overlord.domain.review.review_request import Part
 from overlord.domain.review.rubric import Rubric, Severity
 from overlord.domain.text.plain import count, visible
+from overlord.domain.text.problem import first_problem
 from overlord.domain.text.secret_detection import redacted
 
 MAX_ANSWER_CHARS = 400_000

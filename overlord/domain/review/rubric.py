@@ -7,8 +7,8 @@ from typing import Annotated
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from overlord.domain.contracts.contract import first_problem
 from overlord.domain.text.plain_yaml import load_yaml
+from overlord.domain.text.problem import first_problem
 from overlord.errors import SettingsError
 
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from minion.protocol import Scope, ScopeError
-from overlord.domain.contracts.contract import first_problem
 from overlord.domain.scope.path_kind import opens_protected
+from overlord.domain.text.problem import first_problem
 from overlord.domain.text.untrusted_yaml import UntrustedYamlError, read_yaml
 
 SCOPE_PATH = ".nebulus/scope.yaml"

@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from minion.protocol import SkillText
-from overlord.domain.contracts.contract import first_problem
+from overlord.domain.text.problem import first_problem
 from overlord.domain.text.untrusted_yaml import UntrustedYamlError, compose_yaml, value_of
 
 SKILLS_DIRECTORY = ".nebulus/skills"

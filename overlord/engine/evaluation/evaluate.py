@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from minion.protocol import Finding, SessionKind
 from overlord.domain.checks.file import ChecksFileError
 from overlord.domain.checks.integrity import IntegrityLimits, check_integrity, hunks_first
-from overlord.domain.contracts.contract import Contract
+from overlord.domain.contracts.contract import DONE
+from overlord.domain.contracts.turn import Turn
 from overlord.domain.decision import Subject
 from overlord.domain.evaluation import (
     ABOUT_TESTS,
@@ -189,7 +190,7 @@ async def _sizes(parts: Parts, job: Job, evaluation_input: EvaluationInput) -> d
 
 
 async def _conclude(parts: Parts, job: Job, row: EvaluationRow) -> Progress:
-    contract = parts.contract(job.space)
+    turn = await parts.turn_of(job)
     verdict = overall(row.checks, required(parts, job.space, row))
     if verdict is not Verdict.PASS and job.pushed_sha == row.head_sha:
         await deliver.set_status(
@@ -197,7 +198,7 @@ async def _conclude(parts: Parts, job: Job, row: EvaluationRow) -> Progress:
         )
     evaluation_input = await evaluation_input_of(parts, job, row.head_sha)
     await parts.database.write(
-        Failpoint.VERDICT_WRITTEN, lambda c: _write_verdict(c, parts, job, row, contract, evaluation_input)
+        Failpoint.VERDICT_WRITTEN, lambda c: _write_verdict(c, parts, job, row, turn, evaluation_input)
     )
     return Progress.MOVED
 
@@ -207,14 +208,14 @@ def _write_verdict(  # noqa: PLR0917
     parts: Parts,
     job: Job,
     row: EvaluationRow,
-    contract: Contract,
+    turn: Turn,
     evaluation_input: EvaluationInput,
 ) -> None:
     evaluations.close(connection, row)
     past = evaluations.history(connection, job)
     repeated = job.revision > 0 and len(past) > 1 and same_findings(past[-1], past[-2])
     event = verdict_event(
-        overall(row.checks, required(parts, job.space, row)), row.checks, job, contract, repeated=repeated
+        overall(row.checks, required(parts, job.space, row)), row.checks, job, turn, repeated=repeated
     )
     at, reason = parts.clock.now(), "; ".join(f"{made.name}: {made.summary}" for made in row.checks)
     data: dict[str, Json] = {"head": row.head_sha, "revision": job.revision, "checks": reason}
@@ -224,7 +225,7 @@ def _write_verdict(  # noqa: PLR0917
         data["findings"] = [describe(finding) for finding in order.findings]
         jobs.move(connection, job.id, event, at=at, data=data, revision=order.revision_number, reason=reason)
         return
-    following = contract.phase(job.phase).next
+    following = turn.phase.next.get(DONE)
     if event is EventName.PHASE_COMPLETED and following is not None:
         jobs.move(
             connection, job.id, event, at=at, data=data, phase=following, phase_sha=row.head_sha, revision=0
@@ -272,7 +273,7 @@ def verdict_event(
     verdict: Verdict,
     checks: tuple[CheckResult, ...],
     job: Job,
-    contract: Contract,
+    turn: Turn,
     *,
     repeated: bool,
 ) -> EventName:
@@ -283,12 +284,12 @@ def verdict_event(
     if verdict is Verdict.PASS:
         if any(made.subject for made in checks):
             return EventName.GATE_REACHED
-        return EventName.PHASE_COMPLETED if contract.phase(job.phase).next else EventName.PASSED
+        return EventName.PHASE_COMPLETED if turn.phase.next else EventName.PASSED
     if verdict is Verdict.FAIL:
         return EventName.FAILED
     if verdict is Verdict.UNAVAILABLE:
         return EventName.CHECKS_UNAVAILABLE
-    spent = job.revision + 1 >= contract.phase(job.phase).attempts
+    spent = job.revision + 1 >= turn.iterations
     return EventName.ATTEMPTS_SPENT if spent or repeated else EventName.REVISION_ORDERED
 
 

@@ -1,12 +1,14 @@
 """What each step is handed: the store, the ports and the settings, built once by the composition root."""
 
+import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from overlord.domain.contracts.contract import Contract
+from overlord.domain.contracts.turn import Turn
 from overlord.domain.event import OVERLORD
 from overlord.domain.identifiers import RepositoryName
-from overlord.domain.job import JobId
+from overlord.domain.job import Job, JobId
 from overlord.domain.review.rubric import Rubric
 from overlord.domain.scope.reason import Inference
 from overlord.domain.session_watchdog import SessionWatchdog
@@ -26,6 +28,7 @@ from overlord.ports.model import Assistant
 from overlord.ports.runner import Runner
 from overlord.settings.current import CurrentSettings
 from overlord.settings.load import Settings
+from overlord.store.contracts import job_contracts
 from overlord.store.database import Database
 from overlord.store.evidence import EvidenceStore
 
@@ -73,8 +76,16 @@ class Parts:
         return self.current.settings
 
     def contract(self, space: str) -> Contract:
-        """The contract of a space."""
+        """The contract of a space, for what is claimed there now."""
         return self.current.contract(space)
+
+    def contract_of(self, connection: sqlite3.Connection, job: Job) -> Contract:
+        """The contract a job goes by."""
+        return job_contracts.of_job(connection, job.id, lambda: self.contract(job.space))
+
+    async def turn_of(self, job: Job) -> Turn:
+        """Whose turn it is on a job, by the contract it goes by. Raises ContractError."""
+        return Turn.of(await self.database.read(lambda c: self.contract_of(c, job)), job)
 
     def watched(self) -> "Parts":
         """The same, with how calls of the runner and the chat go noted in `contacts`."""

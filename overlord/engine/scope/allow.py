@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from minion.protocol import Issue, Scope, ScopeError, ScopeMode, SessionKind, is_protected
-from overlord.domain.contracts.contract import Contract, ScopeRule
+from minion.protocol import Issue, Scope, ScopeMode, SessionKind, is_protected
+from overlord.domain.contracts.turn import Turn
 from overlord.domain.event import EventName
 from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.job import Job
@@ -58,11 +58,10 @@ async def allowed(
     at, commit = parts.clock.now(), base or job.base
     facts = await parts.database.read(lambda c: facts_of(c, job, at=at))
     inference = None
-    if is_scope_in_issue(parts.settings, parts.contract(job.space), job.phase, job.issue, facts):
+    turn = await parts.turn_of(job)
+    if is_scope_in_issue(parts.settings, turn, job.issue, facts):
         inference = await inferred(parts, job, commit)
-    return composed(
-        parts.settings, parts.contract(job.space), job.phase, facts, inference, session_id=session_id
-    )
+    return composed(parts.settings, turn, facts, inference, session_id=session_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,25 +93,18 @@ def facts_of(connection: sqlite3.Connection, job: Job, *, at: datetime) -> Facts
     )
 
 
-def is_scope_in_issue(settings: Settings, contract: Contract, phase: str, issue: Issue, facts: Facts) -> bool:
+def is_scope_in_issue(settings: Settings, turn: Turn, issue: Issue, facts: Facts) -> bool:
     """Whether nothing goes before what the issue says. Raises ScopeError."""
     space = settings.space(facts.space)
     is_declared = (
         facts.skill_job is not None or facts.answered is not None or space.scope_of(issue.number) is not None
     )
-    return space.infer_scope and not is_declared and _rule(contract, phase).mode is ScopeMode.UNRESTRICTED
-
-
-def _rule(contract: Contract, phase: str) -> ScopeRule:
-    if (rule := contract.role_of(phase).scope) is None:
-        raise ScopeError(f"role {contract.phase(phase).role} declares none")
-    return rule
+    return space.infer_scope and not is_declared and turn.rule.mode is ScopeMode.UNRESTRICTED
 
 
 def composed(
     settings: Settings,
-    contract: Contract,
-    phase: str,
+    turn: Turn,
     facts: Facts,
     inference: Inference | None,
     *,
@@ -121,7 +113,7 @@ def composed(
     """What may be written by all that is known; `told` is what the issue says, where it is asked. Raises ScopeError."""
     if (special := facts.skill_job) is not None:
         return Allowed(scope=special.scope, reasons=(special.scope_reason,))
-    ground, is_open = _ground(settings, contract, phase, facts, inference)
+    ground, is_open = _ground(settings, turn, facts, inference)
     own = (grant for grant in facts.once if grant.session_id == session_id)
     more = [reason for grant in (*facts.granted, *own) for reason in grant.reasons]
     if inference is not None and inference.scope.mode is not ScopeMode.UNRESTRICTED:
@@ -129,15 +121,15 @@ def composed(
     return Allowed(
         scope=effective_scope(ground.scope, None, [reason.pattern for reason in more]),
         reasons=(*ground.reasons, *more),
-        needs_approval=is_open and _rule(contract, phase).asks_first,
+        needs_approval=is_open and turn.rule.asks_first,
     )
 
 
 def _ground(
-    settings: Settings, contract: Contract, phase: str, facts: Facts, inference: Inference | None
+    settings: Settings, turn: Turn, facts: Facts, inference: Inference | None
 ) -> tuple[Inference, bool]:
     """What contract, settings, a person or the issue say, in this order; and whether none of them says anything."""
-    space, declared = settings.space(facts.space), _rule(contract, phase).scope()
+    space, declared = settings.space(facts.space), turn.scope()
     number, labels = facts.issue.number, facts.issue.labels
     if inference is not None:
         is_open = inference.scope.mode is ScopeMode.UNRESTRICTED
@@ -149,7 +141,7 @@ def _ground(
     scope = effective_scope(declared, patterns, ())
     if scope.mode is ScopeMode.UNRESTRICTED:
         return _unrestricted("no scope is given, and `infer_scope` is off"), True
-    why = f"contract {contract.name}" if patterns is None else space.scope_source(number, labels)
+    why = f"contract {turn.contract.name}" if patterns is None else space.scope_source(number, labels)
     reasons = tuple(Reason(pattern=pattern, why=why) for pattern in scope.patterns)
     return Inference(scope=scope, reasons=reasons), False
 
@@ -213,7 +205,7 @@ async def _left_by_sessions(parts: Parts, job: Job, written: Iterable[str]) -> l
     may be others since, and so may what is made of them."""
     facts = await parts.database.read(lambda c: facts_of(c, job, at=parts.clock.now()))
     found = []
-    is_in_issue = is_scope_in_issue(parts.settings, parts.contract(job.space), job.phase, job.issue, facts)
+    is_in_issue = is_scope_in_issue(parts.settings, await parts.turn_of(job), job.issue, facts)
     if is_in_issue or facts.answered is not None:  # both go by the issue's text
         for session in await parts.database.read(lambda c: sessions.of_job(c, job.id)):
             if session.kind is SessionKind.WORK and session.taken_sha:

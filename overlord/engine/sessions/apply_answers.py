@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Mapping
 
 from overlord.domain.budgets.budget import amount_text, parse_amount
+from overlord.domain.contracts.contract import DONE
 from overlord.domain.conversation.issue_edit import edition
 from overlord.domain.decision import Decision, DecisionState, Subject, Verb
 from overlord.domain.event import EventName, Json
@@ -70,7 +71,7 @@ def _apply(connection: sqlite3.Connection, parts: Parts, job: Job, decision: Dec
         environments.forget_failed(connection, job.space)
     data: dict[str, Json] = {"decision": decision.id, "verb": decision.verb, "digest": decision.digest}
     changes = _adopted(jobs.get(connection, job.id), decision)
-    following = parts.contract(job.space).phase(job.phase).next
+    following = parts.contract_of(connection, job).phase(job.phase).next.get(DONE)
     if event is EventName.GATE_APPROVED and following is not None:
         # A gate in the middle of the graph lets the work go on; only the last one lets it out.
         event = EventName.WORK_RESUMED

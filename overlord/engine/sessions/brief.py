@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from minion.protocol import Answer, Finding, Message, SessionKind
 from overlord.domain.budgets.budget import NANO, Unit
-from overlord.domain.contracts.contract import SessionBudget
+from overlord.domain.contracts.contract import RoleBudget
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
 from overlord.domain.scope.named_files import files_named_in
@@ -31,8 +31,8 @@ async def work_session(
 ) -> tuple[Session, Chosen]:
     """A session of a role on a job, and the skills it is offered."""
     known = await parts.database.read(lambda c: _context(c, job))
-    contract = parts.contract(job.space)
-    budget = contract.role_of(job.phase).budget or SessionBudget()
+    turn = await parts.turn_of(job)
+    budget = turn.budget
     limits = capacity.limits_of(parts, job.space, turns=budget.turns, time_s=budget.time_s)
     tokens, nusd = _caps(parts.settings.space(job.space).budget, budget, known)
     listing = await parts.git.listing(job.space, base)
@@ -44,7 +44,7 @@ async def work_session(
             job,
             SessionKind.WORK,
             known.ordinal,
-            role=contract.phase(job.phase).role,
+            role=turn.role_name,
             base=base,
             head=job.head_sha or base,
             scope=writable.scope,
@@ -109,7 +109,7 @@ def _context(connection: sqlite3.Connection, job: Job) -> _Context:
     )
 
 
-def _caps(settings: BudgetLimits, budget: SessionBudget, known: _Context) -> tuple[int, int | None]:
+def _caps(settings: BudgetLimits, budget: RoleBudget, known: _Context) -> tuple[int, int | None]:
     """What a session may spend, in tokens and nano-dollars: the role's numbers or the settings', and what people added."""
     tokens, usd = budget.tokens or settings.session_tokens, budget.usd or settings.session_usd
     return tokens + known.added_tokens, round(usd * NANO) + known.added_nusd if usd else None

@@ -7,6 +7,7 @@ from overlord.store.schema.access import ACCESS
 from overlord.store.schema.accounts import ACCOUNTS
 from overlord.store.schema.api_replies import API_REPLIES
 from overlord.store.schema.approvals import APPROVALS, add_functions
+from overlord.store.schema.contracts import CONTRACTS
 from overlord.store.schema.first import FIRST
 from overlord.store.schema.model_readings import MODEL_READINGS
 from overlord.store.schema.outcomes import OUTCOMES
@@ -19,6 +20,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     APPROVALS,
     ACCESS,
     (*OUTCOMES, *SEEN, *API_REPLIES, *ACCOUNTS, *SEARCH),
+    CONTRACTS,
 )
 LATEST = len(MIGRATIONS)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from minion.protocol import Issue, Scope, SessionKind
+from overlord.domain.contracts.turn import Turn
 from overlord.domain.conversation.pull_card import scope_reasons
 from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.job import Job
@@ -25,6 +26,7 @@ from overlord.home import Home
 from overlord.settings.load import Settings, contract_for
 from overlord.store import jobs, sessions
 from overlord.store.budgets import grants
+from overlord.store.contracts import job_contracts
 
 if TYPE_CHECKING:
     from overlord.adapters.git.mirrors import GitMirrors
@@ -97,11 +99,13 @@ async def _of_job(settings: Settings, job: Job) -> _Foretold:
 
     with state.reading() as connection:
         facts = facts_of(connection, job, at=datetime.now(UTC))
+        contract = job_contracts.of_job(connection, job.id, lambda: contract_for(settings, job.space))
+    turn = Turn.of(contract, job)
     name = job.space
     if job.base_sha and (own := _own(settings, name)) is not None:
-        return await _foretold(settings, own, facts, job.phase, job.base_sha)
+        return await _foretold(settings, own, facts, turn, job.base_sha)
     async with _forge(settings) as forge, _mirror(settings, forge, name, job.base_branch) as git:
-        return await _foretold(settings, git, facts, job.phase, await git.branch_head(name, job.base_branch))
+        return await _foretold(settings, git, facts, turn, await git.branch_head(name, job.base_branch))
 
 
 async def _of_issue(settings: Settings, name: RepositoryName, number: int) -> _Foretold:
@@ -111,9 +115,10 @@ async def _of_issue(settings: Settings, name: RepositoryName, number: int) -> _F
         issue = await _read_issue(forge, name, number)
         branch = settings.space(name).base_branch or (await forge.repository(name)).default_branch
         async with _mirror(settings, forge, name, branch) as git:
-            phase = contract_for(settings, name).start
+            contract = contract_for(settings, name)
+            turn = Turn.in_phase(contract, contract.start)
             facts = Facts(space=name, issue=issue)
-            return await _foretold(settings, git, facts, phase, await git.branch_head(name, branch))
+            return await _foretold(settings, git, facts, turn, await git.branch_head(name, branch))
 
 
 async def _read_issue(forge: "GitHubForge", name: RepositoryName, number: int) -> Issue:
@@ -127,18 +132,18 @@ async def _read_issue(forge: "GitHubForge", name: RepositoryName, number: int) -
 
 
 async def _foretold(
-    settings: Settings, git: "GitMirrors", facts: "Facts", phase: str, base: Sha | None
+    settings: Settings, git: "GitMirrors", facts: "Facts", turn: Turn, base: Sha | None
 ) -> _Foretold:
     from overlord.engine.scope.allow import composed, is_scope_in_issue
     from overlord.engine.scope.infer import worked_out
 
     if base is None:
         raise Refused(f"{facts.space} has no commit to start from")
-    contract, inference = contract_for(settings, facts.space), None
-    if is_scope_in_issue(settings, contract, phase, facts.issue, facts):
+    inference = None
+    if is_scope_in_issue(settings, turn, facts.issue, facts):
         labels = settings.space(facts.space).scope_map
         inference = await worked_out(git, facts.space, facts.issue, base, labels)
-    return _Foretold(allowed=composed(settings, contract, phase, facts, inference), base=base)
+    return _Foretold(allowed=composed(settings, turn, facts, inference), base=base)
 
 
 @asynccontextmanager

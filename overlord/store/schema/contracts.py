@@ -1,0 +1,35 @@
+"""The step after which a job keeps its contract, whose turn it is, the artifacts of its plan, and what its roles were told."""
+
+CONTRACTS = (
+    "ALTER TABLE jobs ADD COLUMN role TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE jobs ADD COLUMN role_sha TEXT",
+    "ALTER TABLE jobs ADD COLUMN consultation TEXT NOT NULL DEFAULT ''",
+    """CREATE TABLE job_contracts (
+        job_id INTEGER PRIMARY KEY REFERENCES jobs (id),
+        source TEXT NOT NULL,
+        text TEXT NOT NULL,
+        digest TEXT NOT NULL,
+        constitution INTEGER NOT NULL,
+        taken_at TEXT NOT NULL,
+        seen_at_base TEXT NOT NULL
+    ) STRICT""",
+    """CREATE TABLE plan_files (
+        job_id INTEGER NOT NULL REFERENCES jobs (id),
+        path TEXT NOT NULL,
+        text TEXT NOT NULL,
+        session_id TEXT NOT NULL,
+        at TEXT NOT NULL,
+        PRIMARY KEY (job_id, path)
+    ) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE role_notes (
+        id INTEGER PRIMARY KEY,
+        job_id INTEGER NOT NULL REFERENCES jobs (id),
+        phase TEXT NOT NULL,
+        role TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        text TEXT NOT NULL,
+        source TEXT NOT NULL,
+        at TEXT NOT NULL
+    ) STRICT""",
+    "CREATE INDEX role_notes_of_job ON role_notes (job_id)",
+)
