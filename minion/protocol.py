@@ -52,6 +52,7 @@ PROTECTED_UNLESS_NAMED = (".github/workflows",)
 """Directories a scope opens only by naming them; `**` and an unrestricted scope do not."""
 
 
+_KEYS = frozenset({"mode", "patterns", "without"})
 _SKILL_FILE = re.compile(r"\.nebulus/skills/[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.yaml")
 
 
@@ -75,10 +76,12 @@ class Scope:
 
     `directory` reads patterns as gitignore globs anchored at the root (`src/**`, `docs`, `*.toml`);
     `explicit` takes them as exact file names; `unrestricted` has none; `skill` has the one file of an approved skill.
+    `without` are gitignore globs of what stays closed in every mode.
     """
 
     mode: ScopeMode = ScopeMode.DIRECTORY
     patterns: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
 
     @classmethod
     def unrestricted(cls) -> Self:
@@ -86,7 +89,7 @@ class Scope:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `MINION_SCOPE`: a JSON list of patterns, or `{"mode": …, "patterns": […]}`.
+        """Read `MINION_SCOPE`: a JSON list of patterns, or `{"mode": …, "patterns": […], "without": […]}`.
 
         Raises ScopeError, with a sentence that names what is wrong, for anything else.
         """
@@ -96,19 +99,20 @@ class Scope:
             raise ScopeError(f"MINION_SCOPE is not JSON: {error}") from None
         if isinstance(value, list):
             value = {"mode": ScopeMode.DIRECTORY, "patterns": value}
-        if not isinstance(value, dict) or not set(value) <= {"mode", "patterns"} or "mode" not in value:
+        if not isinstance(value, dict) or not set(value) <= _KEYS or "mode" not in value:
             raise ScopeError('MINION_SCOPE must be a list of patterns or {"mode": …, "patterns": […]}')
         if not isinstance(value["mode"], str) or value["mode"] not in set(ScopeMode):
             raise ScopeError(
                 f"MINION_SCOPE has an unknown mode {value['mode']!r}; known: {', '.join(ScopeMode)}"
             )
-        return cls(mode=ScopeMode(value["mode"]), patterns=_patterns(value))
+        return cls(mode=ScopeMode(value["mode"]), patterns=_patterns(value), without=_without(value))
 
     def to_json(self) -> str:
         """The form `parse` reads, and the value of `MINION_SCOPE`."""
-        if self.mode is ScopeMode.DIRECTORY:
+        if self.mode is ScopeMode.DIRECTORY and not self.without:
             return json.dumps(list(self.patterns))
-        return json.dumps({"mode": self.mode, "patterns": list(self.patterns)})
+        without = {"without": list(self.without)} if self.without else {}
+        return json.dumps({"mode": self.mode, "patterns": list(self.patterns), **without})
 
     def allows(self, path: str) -> bool:
         """Whether this scope lets a session write `path`. Protected paths are refused in every mode but for a skill's one file."""
@@ -116,6 +120,8 @@ class Scope:
             return path in self.patterns and _SKILL_FILE.fullmatch(path) is not None
         clean = _relative(path)
         if clean is None or is_protected(clean, self.patterns):
+            return False
+        if self.without and _globs(self.without, clean):
             return False
         if self.mode is ScopeMode.UNRESTRICTED:
             return True
@@ -125,9 +131,8 @@ class Scope:
 
     def describe(self) -> str:
         """One phrase for people: what may be written."""
-        if self.mode is ScopeMode.UNRESTRICTED:
-            return "any file"
-        return ", ".join(self.patterns)
+        text = "any file" if self.mode is ScopeMode.UNRESTRICTED else ", ".join(self.patterns)
+        return f"{text} (not {', '.join(self.without)})" if self.without else text
 
 
 def is_protected(path: str, patterns: tuple[str, ...] = ()) -> bool:
@@ -169,17 +174,36 @@ def _relative(path: str) -> str | None:
     return str(pure)
 
 
-def _patterns(value: dict[str, Any]) -> tuple[str, ...]:
-    patterns = value.get("patterns", [])
+def _named(value: dict[str, Any], key: str) -> list[str]:
+    """The patterns under a key, each of which names some path."""
+    patterns = value.get(key, [])
     if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
-        raise ScopeError("MINION_SCOPE patterns must be a list of strings")
+        raise ScopeError(f"MINION_SCOPE {key} must be a list of strings")
     for pattern in patterns:
         if not pattern.strip() or pattern.startswith(("!", "#")) or _relative(pattern) is None:
             raise ScopeError(
                 f"MINION_SCOPE has a pattern that names no path inside the repository: {pattern!r}"
             )
-        if value["mode"] == ScopeMode.DIRECTORY and set(pattern) & set("[\\"):
+    return patterns
+
+
+def _read_globs(patterns: list[str]) -> None:
+    """Raises ScopeError for one that cannot be read."""
+    for pattern in patterns:
+        if set(pattern) & set("[\\"):
             _globs((pattern,), "")  # only these can make a pattern that cannot be read
+
+
+def _without(value: dict[str, Any]) -> tuple[str, ...]:
+    patterns = _named(value, "without")
+    _read_globs(patterns)
+    return tuple(patterns)
+
+
+def _patterns(value: dict[str, Any]) -> tuple[str, ...]:
+    patterns = _named(value, "patterns")
+    if value["mode"] == ScopeMode.DIRECTORY:
+        _read_globs(patterns)
     unrestricted = value["mode"] == ScopeMode.UNRESTRICTED
     if unrestricted and patterns:
         raise ScopeError("MINION_SCOPE is unrestricted and lists patterns; it must be one or the other")

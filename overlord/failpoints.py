@@ -50,6 +50,8 @@ class Failpoint(StrEnum):
     PROJECTION_NOTED = "projection_noted"
 
     BASE_CHOSEN = "base_chosen"
+    CONTRACT_TAKEN = "contract_taken"
+    PHASE_BEGUN = "phase_begun"
     WORK_PREPARED = "work_prepared"
     SESSION_API_OPENED = "door_opened"
     WORK_STARTED = "work_started"
@@ -77,6 +79,7 @@ class Failpoint(StrEnum):
     REVIEW_PREPARED = "review_prepared"
     REVIEW_MADE = "review_made"
     VERDICT_WRITTEN = "verdict_written"
+    CONSULTATION_SETTLED = "consultation_settled"
 
     PUSH_ORDERED = "push_ordered"
     PUSH_NOTED = "push_noted"

@@ -58,6 +58,9 @@ _CONSEQUENCES: Mapping[Verb, str] = {
     Verb.REJECT: "it comes back only with twice the evidence",
 }
 _ABOUT: Mapping[tuple[Subject, Verb], str] = {
+    (Subject.GATE, Verb.APPROVE): "the work goes on as its contract says",
+    (Subject.GATE, Verb.REJECT): "the work goes back, and your words with it",
+    (Subject.EXHAUSTED, Verb.APPROVE): "the role has as many sessions again",
     (Subject.SPACE_GONE, Verb.DROP): "every job of this repository ends",
     (Subject.SPACE_DOUBLED, Verb.DROP): "every job of this repository ends",
     (Subject.RESTING_PROPOSAL, Verb.APPROVE): "it is taken up again",

@@ -102,6 +102,12 @@ class Subject(StrEnum):
     SCOPE = "scope"
     SCOPE_REQUEST = "scope_request"
     SCOPE_UNKNOWN = "scope_unknown"
+    GATE = "gate"
+    """Of the job's contract: may the work go on?"""
+    EXHAUSTED = "exhausted"
+    """A role has used up its budget, and its contract puts that to a person."""
+    SCOPE_EXPANSION = "scope_expansion"
+    """The architect asks for more paths for a role."""
     QUESTION = "question"
     DELIVERY_REFUSED = "delivery_refused"
     ISSUE_EDITED = "issue_edited"
@@ -162,7 +168,8 @@ class Decision:
     options: tuple[str, ...] = ()
     """For a question: the answers the Minion offered. For a spent budget: an amount of what it counts. For what an answer
     must be bound to as a whole (dependencies, an edited issue): its hash. For a scope that nothing says: the text's hash, and
-    then what is suggested."""
+    then what is suggested. For a gate: the fingerprint of what it shows, its name, the transition, and where approval and
+    rejection lead."""
     patterns: tuple[str, ...] = ()
     """For a scope request: the paths asked for."""
     head_sha: str | None = None
@@ -182,6 +189,8 @@ class Decision:
     @property
     def suggested(self) -> tuple[str, ...]:
         """The texts that are offered with an answer in words."""
+        if self.subject is Subject.GATE:
+            return ()
         return self.options[1:] if self.subject is Subject.SCOPE_UNKNOWN else self.options
 
     @property

@@ -26,6 +26,8 @@ class CheckName(StrEnum):
     INTEGRITY = "integrity"
     SKILL = "skill"
     """Made for an approved draft of a skill alone."""
+    CRITERIA = "criteria"
+    """What the contract wants to be so after a role's session."""
     TESTS = "tests"
     LINT = "lint"
     REVIEW = "review"
@@ -106,7 +108,15 @@ SHOWN_LAST = frozenset({"failing-before", "flaky", "changed-test", "removed-test
 """Rules of findings that are told and held against nobody."""
 
 
-def overall(checks: Sequence[CheckResult], required: Sequence[CheckName] = REQUIRED) -> Verdict:
+def usually_required(checks: Sequence[CheckResult]) -> Sequence[CheckName]:
+    """What a pass needs by the checks themselves: where a contract's criteria were judged, tests and lint only where they were made."""
+    made = {check.name for check in checks}
+    if CheckName.CRITERIA not in made:
+        return REQUIRED
+    return (CheckName.SCOPE, CheckName.INTEGRITY, CheckName.CRITERIA, *(name for name in REQUIRED[2:] if name in made))
+
+
+def overall(checks: Sequence[CheckResult], required: Sequence[CheckName] | None = None) -> Verdict:
     """Any hard fail fails; a check that could not be made asks a person; any revision revises; all made and passed, pass.
     Tests that a person accepted as not judged stand in nothing's way; no other check can be that."""
     scores = [check.score for check in checks]
@@ -119,7 +129,8 @@ def overall(checks: Sequence[CheckResult], required: Sequence[CheckName] = REQUI
     if CheckScore.NEEDS_REVISION in scores:
         return Verdict.NEEDS_REVISION
     made = {check.name for check in checks}
-    return Verdict.PASS if made.issuperset(required) else Verdict.UNAVAILABLE
+    wanted = usually_required(checks) if required is None else required
+    return Verdict.PASS if made.issuperset(wanted) else Verdict.UNAVAILABLE
 
 
 def same_findings(one: EvaluationResult, other: EvaluationResult) -> bool:

@@ -42,11 +42,20 @@ _BETWEEN: Mapping[JobState, Mapping[E, JobState]] = {
         E.WORK_SUBMITTED: S.EVALUATING,
         E.SESSION_LOST: S.QUEUED,
         E.SESSION_STOPPED_SHORT: S.WAITING,
+        E.ESCALATED: S.QUEUED,
+        E.ESCALATION_RESOLVED: S.QUEUED,
+        E.ROLE_COMPLETED: S.QUEUED,
+        E.PHASE_COMPLETED: S.QUEUED,
+        E.GATE_REJECTED: S.QUEUED,
+        E.GATE_REACHED: S.WAITING,
+        E.PASSED: S.DELIVERING,
     },
     S.EVALUATING: {
         E.PASSED: S.DELIVERING,
+        E.ROLE_COMPLETED: S.QUEUED,
         E.PHASE_COMPLETED: S.QUEUED,
         E.REVISION_ORDERED: S.QUEUED,
+        E.ESCALATED: S.QUEUED,
         E.GATE_REACHED: S.WAITING,
         E.FAILED: S.WAITING,
         E.ATTEMPTS_SPENT: S.WAITING,
@@ -72,6 +81,11 @@ _BETWEEN: Mapping[JobState, Mapping[E, JobState]] = {
         E.CHECKS_RESTORED: S.EVALUATING,
         E.DELIVERY_RETRIED: S.DELIVERING,
         E.GATE_APPROVED: S.DELIVERING,
+        E.GATE_REJECTED: S.QUEUED,
+        E.ROLE_COMPLETED: S.QUEUED,
+        E.PHASE_COMPLETED: S.QUEUED,
+        E.ESCALATED: S.QUEUED,
+        E.GATE_REACHED: S.WAITING,
     },
 }
 
@@ -84,6 +98,7 @@ _FROM_ANY_OPEN: Mapping[E, JobState] = {
     E.UNLABELLED: S.CANCELLED,
     E.PR_CLOSED: S.CANCELLED,
     E.LIFETIME_EXCEEDED: S.FAILED,
+    E.TERMINATED: S.FAILED,
 }
 
 TRANSITIONS: Mapping[tuple[JobState, E], JobState] = {
@@ -212,6 +227,7 @@ class JobChanges(TypedDict, total=False):
 
     issue: Issue
     branch: str
+    contract: str
     phase: str
     expires_at: datetime
     base_sha: Sha | None

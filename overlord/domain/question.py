@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from minion.protocol import is_protected
-from overlord.domain.decision import Decision, DecisionKind, Subject, Verb
+from overlord.domain.decision import Audience, Decision, DecisionKind, Subject, Verb
 from overlord.domain.job import Job
 
 
@@ -139,6 +139,21 @@ _ASKED: dict[Subject, _Question] = {
         verbs=(Verb.RETRY, Verb.DROP),
         blocks="every job of this repository",
     ),
+    Subject.GATE: _Question(
+        kind=DecisionKind.APPROVAL,
+        title="a gate of its contract: may the work go on?",
+        verbs=(Verb.APPROVE, Verb.REJECT, *_ENDING),
+    ),
+    Subject.EXHAUSTED: _Question(
+        kind=DecisionKind.APPROVAL,
+        title="a role has used up what its contract gives it; may it have as much again?",
+        verbs=(Verb.APPROVE, *_WORDS_OR_ENDING),
+    ),
+    Subject.SCOPE_EXPANSION: _Question(
+        kind=DecisionKind.APPROVAL,
+        title="the architect asks for more files for a role",
+        verbs=(Verb.GRANT, *_WORDS_OR_ENDING),
+    ),
     Subject.DELIVERY_REFUSED: _Question(
         kind=DecisionKind.BLOCKER, title="the forge refused the delivery", verbs=(Verb.REDELIVER, *_ENDING)
     ),
@@ -153,6 +168,7 @@ def ask(
     at: datetime,
     patterns: tuple[str, ...] = (),
     options: tuple[str, ...] = (),
+    audience: Audience = Audience.WRITER,
 ) -> Decision:
     """The decision a job waits for, not yet stored: kind, wording and answers follow from its subject. A grant is offered of
     `patterns` that can be granted; of a last revision that did not pass for other reasons, none is."""
@@ -173,6 +189,7 @@ def ask(
         patterns=patterns,
         options=options,
         head_sha=job.head_sha,
+        audience=audience,
     )
 
 

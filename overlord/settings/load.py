@@ -340,6 +340,8 @@ def check_prices(settings: Settings, contract: Contract | None = None) -> None:
     capped = [f"budget.{name}" for name in names if getattr(settings.budget, name) is not None]
     for space, own in settings.spaces.items():
         capped += [f"spaces.{space}.budget.{name}" for name in names if getattr(own.budget, name) is not None]
+    if contract is not None and contract.lifetime is not None and contract.lifetime.usd is not None:
+        capped.append("lifetime.usd")
     for name, role in (contract.roles if contract is not None else {}).items():
         if role.budget is not None and role.budget.usd is not None:
             capped.append(f"roles.{name}.budget.usd")
@@ -355,7 +357,7 @@ def contract_for(settings: Settings, space: str) -> Contract:
     """The contract of a space, held against the constitution. Raises ContractError, or SettingsError for a missing file."""
     name = settings.space(space).contract
     if name in BUILT_IN_CONTRACTS:
-        return _built_in_contract(name)
+        return built_in_contract(name)
     try:
         return load_contract(Path(name).read_text(encoding="utf-8"), name)
     except (OSError, UnicodeDecodeError) as error:
@@ -363,7 +365,8 @@ def contract_for(settings: Settings, space: str) -> Contract:
 
 
 @cache
-def _built_in_contract(name: str) -> Contract:
+def built_in_contract(name: str) -> Contract:
+    """A contract of the package, by its name."""
     return load_contract(packaged(f"contracts/{name}.yaml"), f"the built-in contract {name}")
 
 

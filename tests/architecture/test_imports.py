@@ -182,6 +182,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "chat",
         "conversation",
         "skills",
+        "contracts",
         "scope",
         "sessions",
         "delivery",

@@ -9,7 +9,7 @@ from overlord.domain.contracts.turn import Turn
 from overlord.domain.decision import Subject
 from overlord.domain.evaluation import REQUIRED, CheckName, CheckResult, CheckScore, Verdict, overall
 from overlord.domain.event import EventName
-from overlord.engine.evaluation.evaluate import explain, subject_of, verdict_event
+from overlord.engine.evaluation.verdict import explain, subject_of, verdict_event
 from tests.records import a_job
 
 TURN = Turn.in_phase(load_contract(packaged("contracts/default.yaml"), "the built-in contract"), "implement")

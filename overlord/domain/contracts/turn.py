@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from minion.protocol import Scope, ScopeError, ScopeMode
-from overlord.domain.contracts.contract import Contract, Phase, Role, RoleBudget, ScopeRule
+from overlord.domain.contracts.contract import PLAN, Contract, Phase, Role, RoleBudget, ScopeRule, is_plan
 from overlord.domain.job import Job
 
 
@@ -53,11 +53,22 @@ class Turn:
             raise ScopeError(f"role {self.role_name} declares none")
         return self.role.scope
 
+    @property
+    def plan_patterns(self) -> tuple[str, ...]:
+        """What of the job's plan its sessions may write."""
+        return tuple(filter(is_plan, self.phase.outputs or ()))
+
+    @property
+    def closed(self) -> tuple[str, ...]:
+        """What its sessions may not write whatever their scope says: secrets, and the plan where the phase does not make it."""
+        own = self.plan_patterns or not self.contract.has_plan
+        return (*self.contract.secret_paths, *(() if own else (f"{PLAN}/**",)))
+
     def scope(self) -> Scope:
         """What its sessions may write, before a space narrows it and grants widen it. Raises ScopeError."""
         mode, patterns = self.rule.mode, self.contract.written_by(self.role_name, self.phase_name)
         if patterns is None:
-            return Scope.unrestricted()
+            return Scope(mode=ScopeMode.UNRESTRICTED, without=self.closed)
         if mode is ScopeMode.EXPLICIT and patterns != self.rule.patterns:
             mode = ScopeMode.DIRECTORY  # what is shared and what the plan may hold are patterns
-        return Scope.parse(Scope(mode=mode, patterns=patterns).to_json())
+        return Scope.parse(Scope(mode=mode, patterns=patterns, without=self.closed).to_json())

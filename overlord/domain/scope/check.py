@@ -61,13 +61,14 @@ def effective_scope(declared: Scope, space: Sequence[str] | None, granted: Seque
                 f"the space's scope ({', '.join(space)}) goes beyond its role's ({declared.describe()})"
             )
         narrow = ScopeMode.EXPLICIT if declared.mode is ScopeMode.EXPLICIT else ScopeMode.DIRECTORY
-        scope = Scope(mode=narrow, patterns=tuple(space))
+        scope = Scope(mode=narrow, patterns=tuple(space), without=declared.without)
     if not granted:
         return scope
     patterns: tuple[str, ...] = ("**",) if scope.mode is ScopeMode.UNRESTRICTED else scope.patterns
     if scope.mode is ScopeMode.EXPLICIT:
         patterns = tuple(map(exact_pattern, patterns))  # what is granted are patterns
-    return Scope(mode=ScopeMode.DIRECTORY, patterns=tuple(dict.fromkeys((*patterns, *granted))))
+    patterns = tuple(dict.fromkeys((*patterns, *granted)))
+    return Scope(mode=ScopeMode.DIRECTORY, patterns=patterns, without=scope.without)
 
 
 def exact_pattern(path: str) -> str:
@@ -100,15 +101,16 @@ def check_scope(
     *,
     large: Collection[str] = (),
     accepted: Collection[str] = (),
+    may_be_empty: bool = False,
 ) -> CheckResult:
     """Judge every changed path against the scope. `dropped` are paths whose changes were taken out already, those of
-    `large` because Git LFS keeps their content. `standing`: as in `outside`."""
+    `large` because Git LFS keeps their content. `standing`: as in `outside`. `may_be_empty`: no change at all is nothing wrong."""
     paths = outside(scope, changes, accepted)
     findings = tuple(
         _kept_in_lfs(path) if path in large else _violation(path, scope, dropped=True) for path in dropped
     )
     findings += tuple(_violation(path, scope) for path in paths)
-    if not changes:
+    if not changes and not may_be_empty:
         nothing = Finding(check=CheckName.SCOPE, rule=EMPTY_CHANGE, message="The branch has no change.")
         return _scope_result(CheckScore.NEEDS_REVISION, "nothing was changed", (*findings, nothing))
     if paths:

@@ -9,7 +9,7 @@ stands in the same way: a scope limits sessions.
 import contextlib
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from minion.protocol import Issue, Scope, ScopeMode, SessionKind, is_protected
@@ -118,8 +118,12 @@ def composed(
     more = [reason for grant in (*facts.granted, *own) for reason in grant.reasons]
     if inference is not None and inference.scope.mode is not ScopeMode.UNRESTRICTED:
         more += facts.asked
+    if ground.scope.mode is not ScopeMode.UNRESTRICTED:
+        plan = [pattern for pattern in turn.plan_patterns if pattern not in ground.scope.patterns]
+        more += [Reason(pattern=pattern, why=f"phase {turn.phase_name} makes it") for pattern in plan]
+    scope = effective_scope(ground.scope, None, [reason.pattern for reason in more])
     return Allowed(
-        scope=effective_scope(ground.scope, None, [reason.pattern for reason in more]),
+        scope=replace(scope, without=turn.closed),
         reasons=(*ground.reasons, *more),
         needs_approval=is_open and turn.rule.asks_first,
     )

@@ -4,13 +4,18 @@ import sqlite3
 from collections.abc import Mapping
 
 from overlord.domain.budgets.budget import amount_text, parse_amount
-from overlord.domain.contracts.contract import DONE
+from overlord.domain.answers import label_of
+from overlord.domain.contracts.onward import entering
+from overlord.domain.contracts.turn import Turn
 from overlord.domain.conversation.issue_edit import edition
 from overlord.domain.decision import Decision, DecisionState, Subject, Verb
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job, JobChanges
 from overlord.domain.question import ask
 from overlord.domain.session import Ending, EndKind
+from overlord.engine.contracts import carry_on, consult, judge
+from overlord.engine.contracts.carry_on import Way
+from overlord.engine.contracts.escalate import before_turn
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.sessions import ending as endings
@@ -37,6 +42,8 @@ MOVES: Mapping[Verb, EventName] = {
     Verb.KEEP: EventName.WORK_RESUMED,
     Verb.TAKE_OVER: EventName.TAKEN_OVER,
     Verb.DROP: EventName.DROPPED,
+    Verb.APPROVE: EventName.GATE_APPROVED,
+    Verb.REJECT: EventName.GATE_REJECTED,
 }
 
 
@@ -48,11 +55,24 @@ async def step(parts: Parts, job: Job) -> Progress:
         return Progress.IDLE
     # They may have granted a permission that was missing, and then answered.
     parts.forge.renew_sign_in(job.space)
-    await parts.database.write(Failpoint.ANSWER_APPLIED, lambda c: _apply(c, parts, job, due[0]))
+    way = await _way_of(parts, job, due[0])
+    await parts.database.write(Failpoint.ANSWER_APPLIED, lambda c: _apply(c, parts, job, due[0], way))
     return Progress.MOVED
 
 
-def _apply(connection: sqlite3.Connection, parts: Parts, job: Job, decision: Decision) -> None:
+async def _way_of(parts: Parts, job: Job, decision: Decision) -> Way | None:
+    """Where an answer that lets the work go on takes its job, with what is shown there."""
+    if decision.verb is Verb.ACCEPT:
+        return await carry_on.prepare(parts, job, (await judge.wanted(parts, job)).outcome)
+    if decision.verb is Verb.APPROVE and decision.subject is Subject.GATE:
+        contract = (await parts.turn_of(job)).contract
+        return await carry_on.shown(parts, job, contract, entering(contract, decision.options[3]))
+    return None
+
+
+def _apply(
+    connection: sqlite3.Connection, parts: Parts, job: Job, decision: Decision, way: Way | None
+) -> None:
     at = parts.clock.now()
     event = MOVES[decision.verb or Verb.RETRY]
     if event is EventName.SCOPE_GRANTED and decision.subject is Subject.ESCALATION:
@@ -70,15 +90,38 @@ def _apply(connection: sqlite3.Connection, parts: Parts, job: Job, decision: Dec
     if decision.verb in (Verb.RETRY, Verb.RECHECK):
         environments.forget_failed(connection, job.space)
     data: dict[str, Json] = {"decision": decision.id, "verb": decision.verb, "digest": decision.digest}
-    changes = _adopted(jobs.get(connection, job.id), decision)
-    following = parts.contract_of(connection, job).phase(job.phase).next.get(DONE)
-    if event is EventName.GATE_APPROVED and following is not None:
-        # A gate in the middle of the graph lets the work go on; only the last one lets it out.
-        event = EventName.WORK_RESUMED
-        changes = {"phase": following, "phase_sha": job.head_sha, "revision": 0}
-    jobs.move(connection, job.id, event, at=at, actor=decision.answered_by, data=data, **changes)
     decisions.mark_applied(connection, decision)
     decisions.close_waiting(connection, job.id, DecisionState.SUPERSEDED, at=at)
+    now = jobs.get(connection, job.id)
+    if way is not None:
+        if decision.subject is Subject.GATE:
+            data["gate"] = decision.options[1]
+        carry_on.go(connection, parts, now, way, data=data, actor=decision.answered_by)
+    elif decision.subject is Subject.GATE and decision.verb is Verb.REJECT:
+        turn, words = Turn.of(parts.contract_of(connection, job), job), _words(decision)
+        _, name, _, _, target = decision.options
+        consult.rejected(connection, parts, now, turn, target, words, gate=name, data=data, actor=decision.answered_by)
+    else:
+        changes = _adopted(now, decision) | _again(now, decision)
+        if decision.subject in _RESUMED and event is not EventName.DROPPED and event is not EventName.TAKEN_OVER:
+            event = EventName.WORK_RESUMED
+        jobs.move(connection, job.id, event, at=at, actor=decision.answered_by, data=data, **changes)
+
+
+_RESUMED = (Subject.EXHAUSTED, Subject.SCOPE_EXPANSION)
+"""What any answer but an ending lets go on with another session."""
+
+
+def _words(decision: Decision) -> str:
+    """What a person said beside the answer itself."""
+    return "" if decision.verb is None or decision.answer == label_of(decision.verb) else decision.answer
+
+
+def _again(job: Job, decision: Decision) -> JobChanges:
+    """The count of a role's sessions, begun anew where a person allows as many again; its work goes back to before it."""
+    if decision.subject not in _RESUMED:
+        return {}
+    return {"revision": 0, "head_sha": before_turn(job)}
 
 
 def _adopted(job: Job, decision: Decision) -> JobChanges:

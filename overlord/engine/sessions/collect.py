@@ -3,11 +3,16 @@
 import asyncio
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 
-from minion.protocol import Outcome, Report
+from minion.protocol import Outcome, Report, Scope
 from overlord.domain.checks.integrity import holds_secret
+from overlord.domain.contracts.asked import Asked, read_asked
+from overlord.domain.contracts.contract import BLOCKED
+from overlord.domain.contracts.note import NoteKind
+from overlord.domain.contracts.turn import Turn
 from overlord.domain.decision import Subject
 from overlord.domain.evaluation import CheckName, EvaluationResult
 from overlord.domain.event import EventName, Json
@@ -28,6 +33,9 @@ from overlord.domain.session import (
 )
 from overlord.domain.text.plain import defused_line, last_of, plain_line, quoted
 from overlord.domain.transcript import exchange_of, failed_edits
+from overlord.engine.contracts import carry_on, consult, escalate, plan
+from overlord.engine.contracts.carry_on import Way
+from overlord.engine.contracts.plan import PlanWork
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.scope.allow import by_commit, scope_of, settled
@@ -37,7 +45,10 @@ from overlord.failpoints import Failpoint
 from overlord.store import decisions, jobs, sessions
 from overlord.store.budgets import model_outages
 from overlord.store.checks import evaluations
+from overlord.store.contracts import plan_files, role_notes
 
+DIFF_BYTES = 2_000_000
+"""Of a session's diff that are kept."""
 SHOWN_EDITS = 3
 """Reasons of failed edits that are told, the last ones."""
 
@@ -50,9 +61,52 @@ async def step(parts: Parts, job: Job) -> Progress:
     over = await endings.over(parts, session)
     if over is None:
         return Progress.IDLE
+    if (asked := read_asked(job.consultation)) is not None and not _is_lost(over):
+        return await _settle_consultation(parts, job, over, asked)
     work = await _canonical(parts, job, over.session)
-    await parts.database.write(Failpoint.WORK_SETTLED, lambda c: _settle(c, parts, job, over, work))
+    way = await _way_when_blocked(parts, job, over.session)
+    over = await _with_diff(parts, job, over, work)
+    await parts.database.write(Failpoint.WORK_SETTLED, lambda c: _settle(c, parts, job, over, work, way))
     return Progress.MOVED
+
+
+def _is_lost(over: endings.Over) -> bool:
+    return judge_ending(over.session, over.ending) is SessionVerdict.LOST
+
+
+async def _settle_consultation(parts: Parts, job: Job, over: endings.Over, asked: Asked) -> Progress:
+    """A session that was asked something is over: its answer says how the job goes on."""
+    found = await consult.settled(parts, job, over.session, asked)
+    data: dict[str, Json] = {"session": over.session.id}
+
+    def settle(connection: sqlite3.Connection) -> None:
+        endings.close(connection, parts, over)
+        consult.settle(connection, parts, job, found, data=data)
+
+    await parts.database.write(Failpoint.CONSULTATION_SETTLED, settle)
+    return Progress.MOVED
+
+
+async def _way_when_blocked(parts: Parts, job: Job, session: Session) -> Way | None:
+    """Where the job goes whose session says that it is blocked, if its phase has a successor for that."""
+    report = session.report
+    if not isinstance(report, Report) or report.outcome is not Outcome.BLOCKED or report.event not in _PLAIN:
+        return None
+    if BLOCKED not in (await parts.turn_of(job)).phase.next:
+        return None
+    return await carry_on.prepare(parts, job, BLOCKED)
+
+
+_PLAIN = ("", "needs_escalation")
+"""The event of a session that hands its work up for no reason of its contract's own."""
+
+
+async def _with_diff(parts: Parts, job: Job, over: endings.Over, work: "_Work") -> endings.Over:
+    """What the session changed, kept with its evidence."""
+    if not work.head or work.head == job.head_sha:
+        return over
+    diff = await parts.git.diff(job.space, job.role_base, work.head, limit_bytes=DIFF_BYTES)
+    return await asyncio.to_thread(endings.with_evidence, parts, over, "diff", diff)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +120,7 @@ class _Work:
     """Why nothing of what it pushed is taken, as a sentence."""
     failed_edits: Sequence[str] = ()
     """Where it changed nothing: why its edits could not be made."""
+    plan: PlanWork = field(default_factory=PlanWork)
 
 
 async def _canonical(parts: Parts, job: Job, session: Session) -> _Work:
@@ -75,12 +130,16 @@ async def _canonical(parts: Parts, job: Job, session: Session) -> _Work:
     changes of what Git LFS keeps.
     """
     name, identifier = job.space, SessionId(session.id)
-    base = job.phase_base
+    base = job.role_base
     tree = await parts.git.session_tree(identifier, session.branch)
     before = job.head_sha if job.head_sha else None
     if tree is None or tree == await parts.git.tree_of(name, before or base):
         failed = await asyncio.to_thread(_failed_edits, parts.home.transcript(session.id))
-        return _Work(head=before, failed_edits=failed)
+        if not job.role:
+            return _Work(head=before, failed_edits=failed)
+        scope = await scope_of(parts, job, session_id=session.id)
+        made = PlanWork() if tree is None else await plan.of_commit(parts, job, before or base, scope)
+        return _Work(head=before or base, failed_edits=failed, plan=made, dropped=made.outside)
     parent = clean_parent(job, await parts.database.read(lambda c: evaluations.history(c, job)))
     if excess := await parts.git.excess(identifier, tree=tree, parent=parent):
         return _Work(head=before, refused=f"What it pushed is too large to be judged: {excess}.")
@@ -91,6 +150,9 @@ async def _canonical(parts: Parts, job: Job, session: Session) -> _Work:
         name, identifier, tree=tree, parent=parent, message=message, at=at
     )
     scope = await scope_of(parts, job, session_id=session.id)
+    work, head = await _without_plan(parts, job, head, scope, parent=parent, message=message, at=at)
+    if head == parent:
+        return replace(work, head=before or base)
     changes = await parts.git.changes(name, base, head)
     before_it = await settled(parts, job, head, changes)
     large = await kept_in_lfs(parts, job, [change.path for change in changes if change.status in "MT"])
@@ -99,12 +161,30 @@ async def _canonical(parts: Parts, job: Job, session: Session) -> _Work:
         head = await parts.git.drop(
             name, head, base=commit, paths=paths, parent=parent, message=message, at=at
         )
-    return _Work(head=head, dropped=dropped)
+    return replace(work, head=head, dropped=(*dropped, *work.plan.outside))
+
+
+async def _without_plan(
+    parts: Parts, job: Job, head: Sha, scope: Scope, *, parent: Sha, message: str, at: datetime
+) -> tuple[_Work, Sha]:
+    """What a session did to the job's plan, and its commit without that: its parent where nothing else was changed."""
+    if not (await parts.turn_of(job)).contract.has_plan:
+        return _Work(head=head), head
+    work = await plan.of_commit(parts, job, head, scope)
+    if work.paths:
+        head = await parts.git.drop(
+            job.space, head, base=parent, paths=work.paths, parent=parent, message=message, at=at
+        )
+    if await parts.git.tree_of(job.space, head) == await parts.git.tree_of(job.space, parent):
+        head = parent
+    return _Work(head=head, plan=work, dropped=work.outside), head
 
 
 def clean_parent(job: Job, past: Sequence[EvaluationResult]) -> Sha:
     """The commit new work is put on: the job's head, or where it was before a secret got in. A later commit takes a secret
     out of the files and not out of the history, which a push publishes."""
+    if job.role and job.head_sha is None:
+        return job.role_base  # what was there is taken back
     judged = [item for item in past if any(made.name is CheckName.INTEGRITY for made in item.checks)]
     holds = {item.head_sha: any(map(holds_secret, item.checks)) for item in judged}
     if job.head_sha and not holds.get(job.head_sha):
@@ -112,7 +192,9 @@ def clean_parent(job: Job, past: Sequence[EvaluationResult]) -> Sha:
     return Sha(next((sha for sha in reversed(holds) if not holds[sha]), job.phase_base))
 
 
-def _settle(connection: sqlite3.Connection, parts: Parts, job: Job, over: endings.Over, work: _Work) -> None:
+def _settle(
+    connection: sqlite3.Connection, parts: Parts, job: Job, over: endings.Over, work: _Work, way: Way | None
+) -> None:
     session, head = over.session, work.head
     ending = replace(over.ending, detail=". ".join(filter(None, (over.ending.detail, work.refused))))
     endings.close(connection, parts, replace(over, ending=ending))
@@ -129,6 +211,8 @@ def _settle(connection: sqlite3.Connection, parts: Parts, job: Job, over: ending
         "ending": ending.kind,
         "dropped": list(work.dropped),
     }
+    if verdict is SessionVerdict.SUBMITTED:
+        _keep_plan(connection, job, session, work.plan, at=at)
     if verdict is SessionVerdict.SUBMITTED and head is not None:
         jobs.move(connection, job.id, EventName.WORK_SUBMITTED, at=at, data=data, head_sha=head, losses=0)
         return
@@ -145,6 +229,8 @@ def _settle(connection: sqlite3.Connection, parts: Parts, job: Job, over: ending
         )
         return
     subject, body = _question(session, ending, verdict, work)
+    if _handed_up(connection, parts, job, session, work, subject, body, way, data):
+        return
     if subject is Subject.STOPPED_SHORT and (outage := _outage(connection, session)) is not None:
         subject, body = Subject.MODEL, outage.verdict(at)
     jobs.move(
@@ -160,6 +246,56 @@ def _settle(connection: sqlite3.Connection, parts: Parts, job: Job, over: ending
     options = (session.exhausted.amount,) if subject is Subject.BUDGET and session.exhausted else ()
     asked = ask(jobs.get(connection, job.id), subject, body, at=at, options=options)
     decisions.raise_decision(connection, asked)
+
+
+def _keep_plan(
+    connection: sqlite3.Connection, job: Job, session: Session, work: PlanWork, *, at: datetime
+) -> None:
+    """The plan as the session leaves it; what of that is no artifact is told to the next one."""
+    for sentence in work.unusable:
+        role_notes.add(connection, job, NoteKind.MISS, sentence, source=session.id, role=job.role, at=at)
+    if not work.changed:
+        return
+    plan_files.put(connection, job.id, work.changed, session_id=session.id, at=at)
+    data: dict[str, Json] = {
+        "session": session.id,
+        "made": sorted(path for path, text in work.changed.items() if text is not None),
+        "removed": sorted(path for path, text in work.changed.items() if text is None),
+    }
+    jobs.note(connection, job.id, EventName.PLAN_CHANGED, at=at, data=data)
+
+
+_SPENT = (Subject.BUDGET, Subject.STOPPED_SHORT)
+
+
+def _handed_up(  # noqa: PLR0917
+    connection: sqlite3.Connection,
+    parts: Parts,
+    job: Job,
+    session: Session,
+    work: _Work,
+    subject: Subject,
+    body: str,
+    way: Way | None,
+    data: dict[str, Json],
+) -> bool:
+    """Whether the contract says who goes on in place of a session that could not; then it is done."""
+    turn = Turn.of(parts.contract_of(connection, job), job)
+    if turn.contract.keeps_misses or subject not in (*_SPENT, Subject.BLOCKED):
+        return False
+    if way is not None:
+        carry_on.go(connection, parts, job, way, data=data)
+        return True
+    report = session.report
+    if subject is Subject.BLOCKED:
+        event = report.event if isinstance(report, Report) else ""
+        target = escalate.by_chain(connection, turn, job, event)
+        data |= {"event": event or "needs_escalation"}
+    else:
+        target = escalate.when_exhausted(connection, turn, job)
+    return escalate.to(
+        connection, parts, turn, job, target, body, event=EventName.SESSION_STOPPED_SHORT, data=data
+    )
 
 
 def _is_gone(session: Session, ending: Ending) -> bool:

@@ -5,24 +5,27 @@ from collections.abc import Sequence
 from functools import partial
 
 from minion.protocol import Scope, ScopeError, SessionKind
+from overlord.domain.budgets.budget import NANO, Unit
 from overlord.domain.decision import Subject
 from overlord.domain.event import EventName, Json
 from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.job import Job, JobChanges, branch_name
 from overlord.domain.session import Session
+from overlord.engine.contracts import begin, take
 from overlord.engine.conversation import edited_issue
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.scope import approve
-from overlord.engine.scope.allow import allowed
+from overlord.engine.scope.allow import Allowed, allowed
 from overlord.engine.sessions import apply_answers, brief, capacity, environment, launcher, setup, untested
 from overlord.engine.sessions import existing_work as found
 from overlord.engine.sessions.environment import EnvironmentFailed
 from overlord.engine.sessions.preconditions import Wait, first_wait
 from overlord.engine.skills import select_skills
-from overlord.errors import GitFailed, RunnerRefused
+from overlord.errors import ContractError, GitFailed, RunnerRefused
 from overlord.failpoints import Failpoint
 from overlord.store import jobs, sessions
+from overlord.store.budgets import exchanges, grants
 from overlord.store.conversation import steering
 
 
@@ -67,9 +70,14 @@ async def _prepare_work(parts: Parts, job: Job) -> Progress:
         return await _refuse(parts, job, Subject.FOUND_WORK, question)
     branch = job.branch if job.base_sha and not taken else await _free_branch(parts, job)
     try:
+        job = await begin.ensure(parts, await take.ensure(parts, job, base), base)
         writable = await allowed(parts, job, base=base)
+    except ContractError as error:
+        return await _refuse(parts, job, Subject.DISPATCH_REFUSED, str(error))
     except ScopeError as error:
         return await _refuse(parts, job, Subject.DISPATCH_REFUSED, f"The scope does not parse: {error}")
+    if await _is_spent(parts, job):
+        return Progress.MOVED
     if writable.needs_approval:
         return await approve.ask_first(parts, job, writable, base)
     if (is_news := await untested.ask_first(parts, job, base)) is not None:
@@ -80,7 +88,7 @@ async def _prepare_work(parts: Parts, job: Job) -> Progress:
     if layer is None:
         return Progress.IDLE
     session, chosen = await brief.work_session(
-        parts, job, branch=branch, base=base, writable=hints.widened(writable), layer=layer, hints=hints
+        parts, job, branch=branch, base=base, writable=_with_hints(job, writable, hints), layer=layer, hints=hints
     )
 
     def may(connection: sqlite3.Connection) -> bool:
@@ -100,6 +108,27 @@ async def _prepare_work(parts: Parts, job: Job) -> Progress:
     return Progress.of(
         await launcher.prepare(parts, job, session, Failpoint.WORK_PREPARED, may=may, note=note)
     )
+
+
+def _with_hints(job: Job, writable: Allowed, hints: untested.Guidance) -> Allowed:
+    """What may be written to bring tests as well, where no role of a contract says who writes them."""
+    return writable if job.role else hints.widened(writable)
+
+
+async def _is_spent(parts: Parts, job: Job) -> bool:
+    """Whether a job has used up what its contract gives it for all its life; then it fails."""
+
+    def end(connection: sqlite3.Connection) -> bool:
+        lifetime = parts.contract_of(connection, job).lifetime
+        added = grants.added(connection, Unit.USD, job_id=job.id)
+        spent = exchanges.job_cost(connection, job.id) or 0
+        if lifetime is None or lifetime.usd is None or spent < round(lifetime.usd * NANO) + added:
+            return False
+        reason = f"the ${lifetime.usd:g} that its contract gives it for its lifetime are spent"
+        jobs.move(connection, job.id, EventName.LIFETIME_EXCEEDED, at=parts.clock.now(), reason=reason)
+        return True
+
+    return await parts.database.write(Failpoint.JOB_EXPIRED, end)
 
 
 async def _begun_at(parts: Parts, job: Job, base: Sha, branch: str) -> Job:

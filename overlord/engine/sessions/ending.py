@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from minion.protocol import encode
 from overlord.domain.decision import DecisionState
@@ -117,6 +117,20 @@ def _with_evidence(parts: Parts, session: Session, ending: Ending, log: str) -> 
     )
     said = spoken(contents.get(TRANSCRIPT, b""))
     return Over(session=session, ending=ending, exhibits=exhibits, spoken=said)
+
+
+def with_evidence(parts: Parts, over: Over, kind: str, text: str) -> Over:
+    """The same with something more that is kept of the session."""
+    content = parts.current.redactor.redact(text).encode()
+    exhibit = EvidenceFile(
+        job_id=over.session.job_id,
+        session_id=over.session.id,
+        kind=kind,
+        sha256=parts.evidence.put(content),
+        size=len(content),
+        at=parts.clock.now(),
+    )
+    return replace(over, exhibits=(*over.exhibits, exhibit))
 
 
 def close(connection: sqlite3.Connection, parts: Parts, over: Over) -> None:

@@ -67,7 +67,7 @@ async def kept_in_lfs(parts: Parts, job: Job, paths: Sequence[str]) -> list[str]
     """
     if not paths or not parts.settings.extent(job.space).lfs:
         return []
-    name, base = job.space, job.phase_base
+    name, base = job.space, job.role_base
     found = await parts.git.read_files(name, base, paths, limit_bytes=LARGEST_POINTER + 1)
     return [path for path, content in found.items() if parse_pointer(content) is not None]
 

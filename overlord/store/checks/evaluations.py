@@ -4,7 +4,7 @@ import sqlite3
 from dataclasses import dataclass
 from datetime import datetime
 
-from overlord.domain.evaluation import CheckName, CheckResult, EvaluationResult, overall
+from overlord.domain.evaluation import CheckName, CheckResult, EvaluationResult, Verdict, overall
 from overlord.domain.event import EventName, LedgerEvent
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
@@ -73,9 +73,9 @@ def add_check(
     )
 
 
-def close(connection: sqlite3.Connection, row: EvaluationRow) -> None:
-    """Finish an evaluation; the next one of this job begins anew."""
-    update(connection, "evaluations", row.id, {"closed": True, "overall": overall(row.checks)})
+def close(connection: sqlite3.Connection, row: EvaluationRow, verdict: Verdict | None = None) -> None:
+    """Finish an evaluation with its verdict; the next one of this job begins anew."""
+    update(connection, "evaluations", row.id, {"closed": True, "overall": verdict or overall(row.checks)})
 
 
 def begun_at(connection: sqlite3.Connection, job_id: int) -> datetime | None:

@@ -27,6 +27,11 @@ class JobContract:
     seen_at_base: str
     """The digest of what stood at the base branch when that was last looked at; what differs from it is told once."""
 
+    @property
+    def is_own(self) -> bool:
+        """Whether the repository wrote it."""
+        return self.source.startswith(".nebulus/")
+
 
 def digest_of(contract: Contract) -> str:
     """What tells contracts apart."""

@@ -1,0 +1,1 @@
+"""The contract at work: whose turn it is, what has to be so, who is asked."""

@@ -1,0 +1,128 @@
+"""The contract that a job takes at its first dispatch, and keeps: the repository's own at base, or the one its settings name."""
+
+import sqlite3
+from datetime import timedelta
+
+from overlord.domain.contracts.contract import Contract
+from overlord.domain.contracts.reading import CONTRACT_DIR, read_contract
+from overlord.domain.contracts.turn import Turn
+from overlord.domain.event import EventName, Json
+from overlord.domain.identifiers import Sha
+from overlord.domain.job import Job
+from overlord.engine.runtime.parts import Parts
+from overlord.engine.skills import skill_job
+from overlord.errors import ContractError, SettingsError
+from overlord.failpoints import Failpoint
+from overlord.settings.load import built_in_contract, check_prices
+from overlord.store import jobs
+from overlord.store.contracts import job_contracts
+
+PLAN_IN_REPOSITORY = "plan/"
+
+
+async def ensure(parts: Parts, job: Job, base: Sha) -> Job:
+    """The job, with its contract taken. Raises ContractError for one that cannot be gone by."""
+    row = await parts.database.read(lambda c: job_contracts.get(c, job.id))
+    if row is not None:
+        await _look_at_base(parts, job, row)
+        return job
+    contract, source = await _found(parts, job, base)
+    await _check_usable(parts, job, base, contract)
+
+    def take(connection: sqlite3.Connection) -> Job:
+        return _take(connection, parts, job, contract, source)
+
+    return await parts.database.write(Failpoint.CONTRACT_TAKEN, take)
+
+
+def _take(connection: sqlite3.Connection, parts: Parts, job: Job, contract: Contract, source: str) -> Job:
+    at = parts.clock.now()
+    job_contracts.keep(connection, job.id, contract, source, at=at)
+    now = jobs.get(connection, job.id)
+    is_fresh = now.head_sha is None and now.contract != contract.name or now.phase not in contract.phases
+    phase = contract.start if is_fresh else now.phase
+    hours = contract.lifetime_h or 0.0
+    data: dict[str, Json] = {
+        "contract": contract.name,
+        "source": source,
+        "digest": job_contracts.digest_of(contract),
+        "constitution": contract.constitution,
+    }
+    return jobs.note(
+        connection,
+        job.id,
+        EventName.CONTRACT_TAKEN,
+        at=at,
+        data=data,
+        phase=phase,
+        contract=contract.name,
+        expires_at=now.created_at + timedelta(hours=hours) if is_fresh else now.expires_at,
+    )
+
+
+async def _found(parts: Parts, job: Job, base: Sha) -> tuple[Contract, str]:
+    """The contract, and where it was read."""
+    if await skill_job.of(parts, job) is not None:
+        return built_in_contract("default"), "the built-in contract default"
+    named = parts.settings.space(job.space).contract
+    if job.head_sha is None:  # work that began before contracts were kept goes on as it began
+        own = await own_contract(parts, job, base)
+        if own is not None:
+            return own, f"{CONTRACT_DIR} at {base[:10]}"
+    return parts.contract(job.space), f"contract: {named}"
+
+
+async def own_contract(parts: Parts, job: Job, commit: Sha) -> Contract | None:
+    """The repository's own contract at a commit; None where it has none. Raises ContractError."""
+    listing = await parts.git.listing(job.space, commit)
+    paths = [path for path in listing if path.startswith(f"{CONTRACT_DIR}/")]
+    if not paths:
+        return None
+    return read_contract(await parts.git.read_files(job.space, commit, paths[:20]))
+
+
+async def _check_usable(parts: Parts, job: Job, base: Sha, contract: Contract) -> None:
+    """Raises ContractError for what settings or repository do not go together with."""
+    for name, role in contract.roles.items():
+        if role.model is not None and role.model not in parts.settings.models:
+            known = ", ".join(parts.settings.models)
+            raise ContractError(f"role {name} asks for model {role.model!r}; the settings have {known}")
+    try:
+        check_prices(parts.settings, contract)
+    except SettingsError as error:
+        raise ContractError(str(error)) from None
+    if contract.has_plan:
+        listing = await parts.git.listing(job.space, base)
+        if taken := next((path for path in listing if path.startswith(PLAN_IN_REPOSITORY)), ""):
+            raise ContractError(
+                f"contract {contract.name} makes a plan under plan/, and the repository has {taken} there: "
+                "rename that directory, or take a contract without a plan"
+            )
+
+
+async def _look_at_base(parts: Parts, job: Job, row: job_contracts.JobContract) -> None:
+    """Say once that the repository's contract is another one by now; this job keeps its own."""
+    if not row.is_own:
+        return
+    tip = await parts.git.branch_head(job.space, job.base_branch)
+    if tip is None or tip == job.base_sha:
+        return
+    try:
+        own = await own_contract(parts, job, tip)
+        digest = job_contracts.digest_of(own) if own is not None else "none"
+    except ContractError:
+        digest = "unreadable"
+    if digest == row.seen_at_base:
+        return
+
+    def note(connection: sqlite3.Connection) -> None:
+        job_contracts.note_seen_at_base(connection, job.id, digest)
+        data: dict[str, Json] = {"kept": row.digest, "at_base": digest, "commit": tip}
+        jobs.note(connection, job.id, EventName.CONTRACT_CHANGED_AT_BASE, at=parts.clock.now(), data=data)
+
+    await parts.database.write(Failpoint.CONTRACT_TAKEN, note)
+
+
+def turn_in(connection: sqlite3.Connection, parts: Parts, job: Job) -> Turn:
+    """Whose turn it is, inside a transaction."""
+    return Turn.of(parts.contract_of(connection, job), job)

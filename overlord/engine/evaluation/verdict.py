@@ -1,0 +1,251 @@
+"""EVALUATING → on its way, back to the queue, or to people: what the checks of an evaluation mean together."""
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from minion.protocol import Finding
+from overlord.domain.checks.integrity import hunks_first
+from overlord.domain.contracts.turn import Turn
+from overlord.domain.decision import Subject
+from overlord.domain.evaluation import (
+    ABOUT_TESTS,
+    SHOWN_LAST,
+    CheckResult,
+    CheckScore,
+    RevisionRequest,
+    Verdict,
+    describe,
+    ordered,
+    overall,
+    same_findings,
+)
+from overlord.domain.event import EventName, Json
+from overlord.domain.job import Job, JobChanges
+from overlord.domain.question import ask, never_granted
+from overlord.domain.scope.check import OUTSIDE
+from overlord.domain.skills.file import touches_skills
+from overlord.domain.text.plain import code_block, defused_line
+from overlord.engine.contracts import carry_on, escalate
+from overlord.engine.contracts.carry_on import Way
+from overlord.engine.contracts.escalate import Target
+from overlord.engine.contracts.judge import Wanted
+from overlord.engine.delivery import deliver
+from overlord.engine.evaluation.required import required
+from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
+from overlord.engine.sessions.evaluation_input import EvaluationInput, evaluation_input_of
+from overlord.failpoints import Failpoint
+from overlord.store import decisions, jobs
+from overlord.store.checks import evaluations
+from overlord.store.checks.evaluations import EvaluationRow
+
+_SHOWN = (Subject.PROTECTED_CHANGE, Subject.CHANGED_TESTS, Subject.UNPROVEN)
+"""Decisions about a change that is delivered as it is, which has to be seen for that."""
+SHOWN_CHARS = 3_000
+"""Of findings in a decision; all of them are in the evaluation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Concluded:
+    """What is known when an evaluation is over."""
+
+    row: EvaluationRow
+    wanted: Wanted
+    verdict: Verdict
+    evaluation_input: EvaluationInput
+    way: Way | None
+    """Where the job goes when it passed."""
+
+
+async def conclude(parts: Parts, job: Job, row: EvaluationRow, wanted: Wanted) -> Progress:
+    """Write the verdict down, with what follows."""
+    verdict = overall(row.checks, required(parts, job.space, row, wanted))
+    if verdict is not Verdict.PASS and job.pushed_sha == row.head_sha:
+        await deliver.set_status(
+            parts, job, state="failure", description=f"evaluation: {verdict.replace('_', ' ')}"
+        )
+    concluded = _Concluded(
+        row=row,
+        wanted=wanted,
+        verdict=verdict,
+        evaluation_input=await evaluation_input_of(parts, job, row.head_sha),
+        way=await carry_on.prepare(parts, job, wanted.outcome) if verdict is Verdict.PASS else None,
+    )
+    await parts.database.write(
+        Failpoint.VERDICT_WRITTEN, lambda c: _write_verdict(c, parts, job, concluded)
+    )
+    return Progress.MOVED
+
+
+def _write_verdict(connection: sqlite3.Connection, parts: Parts, job: Job, made: _Concluded) -> None:
+    row, turn = made.row, made.wanted.turn
+    evaluations.close(connection, row, made.verdict)
+    past = evaluations.history(connection, job)
+    repeated = job.revision > 0 and len(past) > 1 and same_findings(past[-1], past[-2])
+    event = verdict_event(made.verdict, row.checks, job, turn, repeated=repeated)
+    reason = "; ".join(f"{check.name}: {check.summary}" for check in row.checks)
+    data: dict[str, Json] = {"head": row.head_sha, "revision": job.revision, "checks": reason}
+    findings = ordered(finding for check in row.checks for finding in check.findings)
+    if event is EventName.PASSED:
+        assert made.way is not None
+        carry_on.go(connection, parts, job, made.way, data=data)
+    elif event is EventName.REVISION_ORDERED:
+        _send_back(connection, parts, job, turn, findings, data, reason)
+    elif not _handed_up(connection, parts, job, made, event, findings, data):
+        _ask(connection, parts, job, made, event, findings, data, repeated=repeated)
+
+
+def _send_back(  # noqa: PLR0917
+    connection: sqlite3.Connection,
+    parts: Parts,
+    job: Job,
+    turn: Turn,
+    findings: tuple[Finding, ...],
+    data: dict[str, Json],
+    reason: str,
+) -> None:
+    """Another session of the same role. Under a contract of version 2 it begins where this one began."""
+    at, event = parts.clock.now(), EventName.REVISION_ORDERED
+    order = RevisionRequest(job_id=job.id, revision_number=job.revision + 1, findings=findings)
+    data["findings"] = [describe(finding) for finding in order.findings]
+    changes: JobChanges = {"revision": order.revision_number, "reason": reason}
+    if not turn.contract.keeps_misses:
+        changes["head_sha"] = escalate.before_turn(job)
+        data["role"] = turn.role_name
+    jobs.move(connection, job.id, event, at=at, data=data, **changes)
+    if not turn.contract.keeps_misses and changes["head_sha"] != job.head_sha:
+        reverted: dict[str, Json] = {"role": turn.role_name, "from": job.head_sha, "to": changes["head_sha"]}
+        jobs.note(connection, job.id, EventName.WORK_REVERTED, at=at, data=reverted)
+
+
+def _handed_up(  # noqa: PLR0917
+    connection: sqlite3.Connection,
+    parts: Parts,
+    job: Job,
+    made: _Concluded,
+    event: EventName,
+    findings: tuple[Finding, ...],
+    data: dict[str, Json],
+) -> bool:
+    """Whether the contract says who goes on where the work did not pass; then it is done."""
+    turn, subject = made.wanted.turn, subject_of(event, made.row.checks)
+    if event is EventName.ATTEMPTS_SPENT and subject is Subject.ESCALATION:
+        target = escalate.when_exhausted(connection, turn, job)
+    elif event is EventName.FAILED and subject is Subject.SCOPE:
+        target = escalate.by_chain(connection, turn, job)
+    else:
+        target = Target.PERSON
+    why = explain(made.row.checks, findings)
+    return escalate.to(connection, parts, turn, job, target, why, event=event, data=data)
+
+
+def _ask(  # noqa: PLR0917
+    connection: sqlite3.Connection,
+    parts: Parts,
+    job: Job,
+    made: _Concluded,
+    event: EventName,
+    findings: tuple[Finding, ...],
+    data: dict[str, Json],
+    *,
+    repeated: bool,
+) -> None:
+    """A person is asked."""
+    at, evaluation_input = parts.clock.now(), made.evaluation_input
+    jobs.move(connection, job.id, event, at=at, data=data, reason=str(data["checks"]))
+    subject = subject_of(event, made.row.checks)
+    body = explain(made.row.checks, findings)
+    if repeated:
+        body = f"The revision brought the very same findings as before.\n\n{body}"
+    touched = tuple(path for change in evaluation_input.changes for path in change.paths)
+    body += "".join(f"\n\n{note}" for note in unchangeable(touched))
+    if subject in _SHOWN or any(map(touches_skills, touched)):
+        shown = hunks_first(evaluation_input.changes, evaluation_input.diff, findings, limit_chars=16_000)
+        body += "\n\n" + code_block(parts.current.redactor.redact(shown), limit=20_000)
+    decisions.raise_decision(
+        connection, ask(job, subject, body, at=at, patterns=_grantable(subject, findings))
+    )
+
+
+def _grantable(subject: Subject, findings: tuple[Finding, ...]) -> tuple[str, ...]:
+    """The paths that a grant could settle: of a change that goes outside; of the last revision, what it was not to write."""
+    if subject not in (Subject.SCOPE, Subject.ESCALATION):
+        return ()
+    is_outside = subject is Subject.SCOPE
+    found = (item.file for item in findings if item.file and (is_outside or item.rule == OUTSIDE))
+    return tuple(dict.fromkeys(found))
+
+
+def unchangeable(paths: tuple[str, ...]) -> Iterator[str]:
+    """What no answer to a decision changes, in sentences: better said than tried."""
+    if closed := never_granted(paths):
+        text = f"{defused_line(closed[0])}{f' and {len(closed) - 1} more' if len(closed) > 1 else ''}"
+        yield f"No grant opens {text} to a session: take the work over and make that change yourself, or have it done without."
+    if skills := sorted({path for path in paths if touches_skills(path)}):
+        yield (
+            f"{defused_line(', '.join(skills[:5]))}: a skill tells every later session what to do. "
+            "Read each line that is named before you take it over; what `overlord skills validate` rejects is given to none."
+        )
+
+
+def verdict_event(
+    verdict: Verdict,
+    checks: tuple[CheckResult, ...],
+    job: Job,
+    turn: Turn,
+    *,
+    repeated: bool,
+) -> EventName:
+    """What an evaluation's verdict means for its job, by the role's count of sessions; `passed` for what goes on.
+
+    `repeated`: the findings are the very same as those of the attempt before, so another would bring nothing.
+    """
+    if verdict is Verdict.PASS:
+        if any(made.subject for made in checks):
+            return EventName.GATE_REACHED
+        return EventName.PASSED
+    if verdict is Verdict.FAIL:
+        return EventName.FAILED
+    if verdict is Verdict.UNAVAILABLE:
+        return EventName.CHECKS_UNAVAILABLE
+    spent = job.revision + 1 >= turn.iterations
+    return EventName.ATTEMPTS_SPENT if spent or repeated else EventName.REVISION_ORDERED
+
+
+def subject_of(event: EventName, checks: tuple[CheckResult, ...]) -> Subject:
+    """What the decision is about that a job now waits for."""
+    sound = (CheckScore.PASS, CheckScore.NOT_JUDGED)
+    if event is EventName.ATTEMPTS_SPENT:
+        against = [made for made in checks if made.score not in sound]
+        return Subject.CHANGED_TESTS if against and all(map(_is_about_tests, against)) else Subject.ESCALATION
+    decisive = [made for made in checks if made.score not in sound] or list(checks)
+    named = [made.subject for made in decisive if made.subject]
+    if named:
+        return Subject(named[0])
+    return Subject.FAILED if event is EventName.FAILED else Subject.CHECKS_UNAVAILABLE
+
+
+def _is_about_tests(made: CheckResult) -> bool:
+    """Whether all that a check holds against a change is what it made of tests, which a person may find right."""
+    rules = {found.rule for found in made.findings} - SHOWN_LAST
+    return bool(rules) and rules <= ABOUT_TESTS
+
+
+def explain(checks: tuple[CheckResult, ...], findings: tuple[Finding, ...]) -> str:
+    """The evaluation for people: each check in a line, then the findings."""
+    lines = [f"- {made.name}: {made.score or 'not made'}: {defused_line(made.summary)}" for made in checks]
+    if not findings:
+        return "\n".join(lines)
+    return "\n".join(lines) + "\n\n" + code_block(_findings_text(findings))
+
+
+def _findings_text(findings: tuple[Finding, ...]) -> str:
+    """The gravest come first, and stay where they are too many to be shown."""
+    lines = list[str]()
+    for finding in findings:
+        lines.append(describe(finding))
+        if sum(map(len, lines)) > SHOWN_CHARS:
+            break
+    more = len(findings) - len(lines)
+    return "\n".join([*lines, *([f"… and {more} more"] if more else [])])
