@@ -113,7 +113,12 @@ def usually_required(checks: Sequence[CheckResult]) -> Sequence[CheckName]:
     made = {check.name for check in checks}
     if CheckName.CRITERIA not in made:
         return REQUIRED
-    return (CheckName.SCOPE, CheckName.INTEGRITY, CheckName.CRITERIA, *(name for name in REQUIRED[2:] if name in made))
+    return (
+        CheckName.SCOPE,
+        CheckName.INTEGRITY,
+        CheckName.CRITERIA,
+        *(name for name in REQUIRED[2:] if name in made),
+    )
 
 
 def overall(checks: Sequence[CheckResult], required: Sequence[CheckName] | None = None) -> Verdict:

@@ -47,6 +47,18 @@ def _skills(data: Mapping[str, Json]) -> str:
     return f"{text}; left out: {_joined(data['left_out'])}" if data["left_out"] else text
 
 
+def _removed(data: Mapping[str, Json]) -> str:
+    return f"; gone: {_joined(data['removed'])}" if data.get("removed") else ""
+
+
+def _why(data: Mapping[str, Json]) -> str:
+    return f": {data['why']}" if data.get("why") else ""
+
+
+def _notes(data: Mapping[str, Json]) -> str:
+    return f": {data['notes'] or data.get('text') or ''}" if data.get("notes") or data.get("text") else ""
+
+
 def _because(data: Mapping[str, Json]) -> str:
     return f": {data['reason']}" if data.get("reason") else ""
 
@@ -129,7 +141,24 @@ _SENTENCES: Mapping[E, _Sentence] = {
     ),
     E.PASSED: "the evaluation passed",
     E.REVISION_ORDERED: lambda d: f"sent back: {_findings_line(d.get('findings'))}",
-    E.PHASE_COMPLETED: "the phase is complete; the next one begins",
+    E.CONTRACT_TAKEN: lambda data: f"it goes by contract {data['contract']} ({data['source']})",
+    E.CONTRACT_CHANGED_AT_BASE: "the repository's contract is another one by now; this job keeps its own",
+    E.PHASE_STARTED: lambda data: f"phase {data['phase']} begins: {_joined(data['roles'])}",
+    E.PLAN_CHANGED: lambda data: f"the plan has {_joined(data['made']) or 'nothing new'}{_removed(data)}",
+    E.ROLE_COMPLETED: lambda data: f"the work of {data['role']} is good; {data['next']} is next",
+    E.WORK_REVERTED: lambda data: f"the work of {data['role']} is taken back; it begins again from before it",
+    E.ESCALATED: lambda data: f"handed up to {data['to']}{_why(data)}",
+    E.ESCALATION_RESOLVED: lambda data: f"{data['by']} says how {data['about']} goes on: {data['choice']}",
+    E.GATE_REJECTED: lambda data: (
+        f"gate {data['gate']} was rejected: back to phase {data['next']}{_notes(data)}"
+    ),
+    E.GATE_REUSED: lambda data: f"gate {data['gate']} was approved before, and nothing it shows has changed",
+    E.TERMINATED: lambda data: f"the contract ends it: {data.get('role') or 'a role'} cannot go on",
+    E.PHASE_COMPLETED: lambda data: (
+        f"phase {data['phase']} is complete; {data['next']} is next"
+        if data.get("next")
+        else "the phase is complete; the next one begins"
+    ),
     E.GATE_REACHED: lambda d: (
         "a person must allow the dependencies it asks for"
         if "digest" in d

@@ -256,6 +256,17 @@ class Contract(Part):
             if phase.terminal:
                 yield name, DONE, END
 
+    def later_actors(self, phase: str) -> tuple[str, ...]:
+        """The roles that work in phases after this one, in the order of the phases."""
+        reached, waiting = set[str](), list(self.phases[phase].next.values())
+        while waiting:
+            name = waiting.pop()
+            if name in self.phases and name not in reached:
+                reached.add(name)
+                waiting += self.phases[name].next.values()
+        later = (item for name, item in self.phases.items() if name in reached)
+        return tuple(dict.fromkeys(role for item in later for role in item.actors))
+
     def written_by(self, role: str, phase: str) -> tuple[Pattern, ...] | None:
         """The patterns that a role may write in a phase, before what is protected or secret is taken out; None for any file."""
         found = self.role(role)

@@ -49,7 +49,8 @@ class Resolution(BaseModel):
         BeforeValidator(as_tuple),
     ] = ()
     assignments: Annotated[
-        dict[Annotated[str, Field(max_length=100)], Annotated[str, Field(max_length=4_000)]], Field(max_length=50)
+        dict[Annotated[str, Field(max_length=100)], Annotated[str, Field(max_length=4_000)]],
+        Field(max_length=50),
     ] = Field(default={})
     """Assignments by name: their new text, or for blocked ones why they are blocked."""
 

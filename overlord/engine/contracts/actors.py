@@ -4,7 +4,7 @@ import sqlite3
 
 from minion.protocol import Assignment
 from overlord.domain.contracts.contract import Contract
-from overlord.domain.contracts.delegation import Delegation, read_delegation
+from overlord.domain.contracts.delegation import Delegation
 from overlord.domain.contracts.note import NoteKind, RoleNote
 from overlord.domain.job import Job
 from overlord.store.contracts import plan_files, role_notes
@@ -19,8 +19,8 @@ def in_order(connection: sqlite3.Connection, contract: Contract, job: Job, phase
     if delegation is None:
         return actors
     blocked = {note.source for note in role_notes.of_job(connection, job.id) if note.kind is NoteKind.BLOCKED}
-    named = [item.role for item in delegation.assignments if item.role in actors and item.name not in blocked]
-    return tuple(dict.fromkeys(named)) or actors
+    busy = {item.role for item in delegation.assignments if item.name not in blocked}
+    return tuple(role for role in delegation.order if role in actors and role in busy) or actors
 
 
 def of_job(connection: sqlite3.Connection, job: Job) -> Delegation | None:
@@ -29,7 +29,7 @@ def of_job(connection: sqlite3.Connection, job: Job) -> Delegation | None:
     if text is None:
         return None
     try:
-        return read_delegation(text.encode(), DELEGATION)
+        return Delegation.parse(text.encode(), DELEGATION)
     except ValueError:
         return None  # `delegation_coverage` says what is wrong with it
 

@@ -26,7 +26,11 @@ async def ensure(parts: Parts, job: Job, base: Sha) -> Job:
 
     def begin(connection: sqlite3.Connection) -> Job:
         order = actors.in_order(connection, turn.contract, job, turn.phase_name)
-        data: dict[str, Json] = {"phase": turn.phase_name, "roles": list(order), "contract": turn.contract.name}
+        data: dict[str, Json] = {
+            "phase": turn.phase_name,
+            "roles": list(order),
+            "contract": turn.contract.name,
+        }
         return jobs.note(
             connection, job.id, EventName.PHASE_STARTED, at=parts.clock.now(), data=data, role=order[0]
         )
@@ -41,8 +45,12 @@ async def _missing(parts: Parts, job: Job, turn: Turn, head: Sha) -> list[str]:
         return []
     plan = await parts.database.read(lambda c: plan_files.of_job(c, job.id))
     files = files_of(wanted)
-    texts = dict(await parts.git.read_files(job.space, head, [path for path in files if path not in plan], limit_bytes=MOST_BYTES))
+    texts = dict(
+        await parts.git.read_files(
+            job.space, head, [path for path in files if path not in plan], limit_bytes=MOST_BYTES
+        )
+    )
     texts |= {path: plan[path].encode()[:MOST_BYTES] for path in files if path in plan}
     paths = frozenset(await parts.git.listing(job.space, head)) | plan.keys()
-    seen = Seen(paths=paths, texts=texts, assignees=tuple(turn.contract.roles))
+    seen = Seen(paths=paths, texts=texts, assignees=turn.contract.later_actors(turn.phase_name))
     return [f"{item.name}: {item.message}" for item in judge_all(wanted, seen, {}) if not item.is_met]

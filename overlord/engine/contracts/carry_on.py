@@ -3,13 +3,11 @@
 `prepare` collects what a gate shows, before the transaction; `go` moves the job inside it.
 """
 
-import sqlite3
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from minion.protocol import ConsultationKind
 from overlord.domain.contracts.asked import Asked
-from overlord.domain.contracts.contract import DONE, END, Contract
+from overlord.domain.contracts.contract import DONE, END
 from overlord.domain.contracts.onward import (
     Ended,
     Nowhere,
@@ -22,12 +20,13 @@ from overlord.domain.contracts.onward import (
     entering,
 )
 from overlord.domain.contracts.turn import Turn
-from overlord.domain.event import OVERLORD, EventName, Json
+from overlord.domain.event import EventName
 from overlord.domain.job import Job, JobChanges, JobState
 from overlord.engine.contracts import actors, gates
 from overlord.engine.contracts.gates import GateView
+from overlord.engine.contracts.move import Move
 from overlord.engine.runtime.parts import Parts
-from overlord.store import decisions, jobs
+from overlord.store import decisions
 
 _AFRESH: JobChanges = {"revision": 0, "losses": 0, "consultation": ""}
 
@@ -36,7 +35,6 @@ _AFRESH: JobChanges = {"revision": 0, "losses": 0, "consultation": ""}
 class Way:
     """Where a job goes, with what is shown there."""
 
-    contract: Contract
     onward: Onward
     view: GateView | None = None
     """Of a gate."""
@@ -46,7 +44,7 @@ async def prepare(parts: Parts, job: Job, outcome: str = DONE) -> Way:
     """The way of a job whose turn is over with this outcome."""
     turn = await parts.turn_of(job)
     order = await parts.database.read(lambda c: actors.in_order(c, turn.contract, job, job.phase))
-    return await shown(parts, job, turn.contract, after_role(turn, outcome, order, is_round=is_round(turn, job)))
+    return await shown(parts, job, after_role(turn, outcome, order, is_round=is_round(turn, job)))
 
 
 def is_round(turn: Turn, job: Job) -> bool:
@@ -54,48 +52,33 @@ def is_round(turn: Turn, job: Job) -> bool:
     return job.round > 0 and not turn.contract.keeps_misses
 
 
-async def shown(parts: Parts, job: Job, contract: Contract, onward: Onward) -> Way:
+async def shown(parts: Parts, job: Job, onward: Onward) -> Way:
     """The way with what its gate shows."""
     view = await gates.look(parts, job, onward) if isinstance(onward, ToGate) else None
-    return Way(contract=contract, onward=onward, view=view)
+    return Way(onward=onward, view=view)
 
 
-def go(
-    connection: sqlite3.Connection,
-    parts: Parts,
-    job: Job,
-    way: Way,
-    *,
-    data: Mapping[str, Json],
-    actor: str = OVERLORD,
-) -> None:
+def go(move: Move, way: Way) -> None:
     """Move the job along its way, inside the transaction of the fact that lets it go."""
-    at, onward, head = parts.clock.now(), way.onward, job.head_sha
+    job, onward = move.job, way.onward
     match onward:
         case ToRole():
-            jobs.move(
-                connection, job.id, EventName.ROLE_COMPLETED, at=at, actor=actor,
-                data={**data, "role": job.role, "next": onward.role}, role=onward.role, role_sha=head, **_AFRESH,
-            )  # fmt: skip
+            changes: JobChanges = {"role": onward.role, "role_sha": job.head_sha, **_AFRESH}
+            move.saying(role=job.role, next=onward.role).to(EventName.ROLE_COMPLETED, **changes)
         case ToPhase():
-            jobs.move(
-                connection, job.id, EventName.PHASE_COMPLETED, at=at, actor=actor,
-                data={**data, "phase": job.phase, "next": onward.phase},
-                **_entry(onward.phase, job), **_AFRESH,
-            )  # fmt: skip
+            changes = {**_entry(onward.phase, job), **_AFRESH}
+            move.saying(phase=job.phase, next=onward.phase).to(EventName.PHASE_COMPLETED, **changes)
         case Out():
             event = EventName.GATE_APPROVED if job.state is JobState.WAITING else EventName.PASSED
-            jobs.move(connection, job.id, event, at=at, actor=actor, data=data, consultation="")
+            move.to(event, consultation="")
         case ToGate():
             assert way.view is not None
-            _to_gate(connection, parts, job, way, way.view, data)
+            _to_gate(move, way.view)
         case Ended():
-            jobs.move(
-                connection, job.id, EventName.DROPPED, at=at, actor=actor, data=data, reason="a gate of its contract ends it"
-            )
+            move.to(EventName.DROPPED, reason="a gate of its contract ends it")
         case Nowhere():
             reason = f"phase {job.phase} has no successor for {onward.outcome!r}"
-            jobs.move(connection, job.id, EventName.TERMINATED, at=at, actor=actor, data=data, reason=reason)
+            move.to(EventName.TERMINATED, reason=reason)
 
 
 def _entry(phase: str, job: Job) -> JobChanges:
@@ -103,45 +86,26 @@ def _entry(phase: str, job: Job) -> JobChanges:
     return {"phase": phase, "phase_sha": job.head_sha, "role": "", "role_sha": None}
 
 
-def _to_gate(
-    connection: sqlite3.Connection, parts: Parts, job: Job, way: Way, view: GateView, data: Mapping[str, Json]
-) -> None:
-    at = parts.clock.now()
-    about: dict[str, Json] = {**data, "gate": view.name, "on": view.gate.on, "fingerprint": view.fingerprint}
-    gates.keep(connection, view)
-    if gates.is_approved(connection, job, view):
-        jobs.note(connection, job.id, EventName.GATE_REUSED, at=at, data=about)
-        go(connection, parts, job, _beyond(way, view), data=data)
+def _to_gate(move: Move, view: GateView) -> None:
+    move = move.saying(gate=view.name, on=view.gate.on, fingerprint=view.fingerprint)
+    gates.keep(move.connection, view)
+    if gates.is_approved(move.connection, move.job, view):
+        move.note(EventName.GATE_REUSED)
+        go(move, Way(onward=entering(move.turn.contract, view.gate.approve or END)))
         return
     if not view.gate.is_for_people:
         asked = Asked(kind=ConsultationKind.GATE, role=view.gate.audience, about=view.name, why=view.body)
-        jobs.move(
-            connection, job.id, EventName.ESCALATED, at=at, data={**about, "to": view.gate.audience},
-            consultation=asked.to_json(), reason=f"{view.gate.audience} decides at gate {view.name}",
-        )  # fmt: skip
+        reason = f"{view.gate.audience} decides at gate {view.name}"
+        move.saying(to=view.gate.audience).to(
+            EventName.ESCALATED, consultation=asked.to_json(), reason=reason
+        )
         return
     reason = f"gate {view.name}: may the work go from {view.gate.source} to {view.gate.target}?"
-    moved = jobs.move(connection, job.id, EventName.GATE_REACHED, at=at, data=about, reason=reason, consultation="")
-    decisions.raise_decision(connection, gates.question(moved, view, view.evidence))
+    moved = move.to(EventName.GATE_REACHED, reason=reason, consultation="")
+    decisions.raise_decision(move.connection, gates.question(moved, view))
 
 
-def _beyond(way: Way, view: GateView) -> Way:
-    return Way(contract=way.contract, onward=entering(way.contract, view.gate.approve or END))
-
-
-def send_back(
-    connection: sqlite3.Connection,
-    parts: Parts,
-    job: Job,
-    phase: str,
-    *,
-    gate: str,
-    data: Mapping[str, Json],
-    actor: str = OVERLORD,
-) -> None:
+def send_back(move: Move, phase: str) -> None:
     """A gate was rejected: another phase begins again at the job's head."""
-    about: dict[str, Json] = {**data, "gate": gate, "next": phase}
-    jobs.move(
-        connection, job.id, EventName.GATE_REJECTED, at=parts.clock.now(), actor=actor, data=about,
-        **_entry(phase, job), **_AFRESH,
-    )  # fmt: skip
+    changes: JobChanges = {**_entry(phase, move.job), **_AFRESH}
+    move.saying(next=phase).to(EventName.GATE_REJECTED, **changes)

@@ -1,7 +1,6 @@
 """A role cannot go on: who is asked next, as its contract says. The architect first, a person last."""
 
 import sqlite3
-from collections.abc import Mapping
 from enum import StrEnum
 
 from minion.protocol import ConsultationKind
@@ -10,13 +9,13 @@ from overlord.domain.contracts.contract import Exhausted
 from overlord.domain.contracts.note import NoteKind
 from overlord.domain.contracts.turn import Turn
 from overlord.domain.decision import Subject
-from overlord.domain.event import EventName, Json
+from overlord.domain.event import EventName
 from overlord.domain.identifiers import Sha
-from overlord.domain.job import Job
+from overlord.domain.job import Job, JobChanges
 from overlord.domain.question import ask
 from overlord.domain.text.plain import plain_line
-from overlord.engine.runtime.parts import Parts
-from overlord.store import decisions, jobs
+from overlord.engine.contracts.move import Move
+from overlord.store import decisions
 from overlord.store.contracts import role_notes
 
 ARCHITECT = "architect"
@@ -58,18 +57,31 @@ def may_consult(connection: sqlite3.Connection, turn: Turn, job: Job) -> bool:
     return asked < (role.budget.iterations if role.budget is not None else 1)
 
 
-def to_architect(
-    connection: sqlite3.Connection, parts: Parts, turn: Turn, job: Job, why: str, *, data: Mapping[str, Json]
-) -> None:
+def to(move: Move, target: Target, why: str, event: EventName) -> bool:
+    """Hand the work up; whether that is done. A person is asked by who calls, with the question that fits; `event` is the fact
+    that takes the job to people."""
+    match target:
+        case Target.ARCHITECT:
+            _to_architect(move, why)
+        case Target.GATE:
+            _to_gate(move, why, event)
+        case Target.NOBODY:
+            terminate(move, why)
+        case Target.PERSON:
+            return False
+    return True
+
+
+def _to_architect(move: Move, why: str) -> None:
     """The architect's session is next: it is told why, and says how the role goes on."""
-    at = parts.clock.now()
-    role_notes.add(connection, job, NoteKind.ESCALATION, why, source="evaluation", role=turn.role_name, at=at)
-    asked = Asked(kind=ConsultationKind.RESOLUTION, role=ARCHITECT, about=turn.role_name, why=why)
-    about: dict[str, Json] = {**data, "role": turn.role_name, "to": ARCHITECT, "why": plain_line(why, limit=300)}
-    jobs.move(
-        connection, job.id, EventName.ESCALATED, at=at, data=about, consultation=asked.to_json(), losses=0,
-        reason=f"{turn.role_name} cannot go on; the architect is asked", head_sha=before_turn(job),
-    )  # fmt: skip
+    role = move.turn.role_name
+    role_notes.add(
+        move.connection, move.job, NoteKind.ESCALATION, why, source="evaluation", role=role, at=move.at
+    )
+    asked = Asked(kind=ConsultationKind.RESOLUTION, role=ARCHITECT, about=role, why=why)
+    changes: JobChanges = {"consultation": asked.to_json(), "losses": 0, "head_sha": before_turn(move.job)}
+    changes["reason"] = f"{role} cannot go on; the architect is asked"
+    move.saying(role=role, to=ARCHITECT, why=plain_line(why, limit=300)).to(EventName.ESCALATED, **changes)
 
 
 def before_turn(job: Job) -> Sha | None:
@@ -77,52 +89,15 @@ def before_turn(job: Job) -> Sha | None:
     return job.role_sha or job.phase_sha
 
 
-def to_gate(
-    connection: sqlite3.Connection,
-    parts: Parts,
-    turn: Turn,
-    job: Job,
-    why: str,
-    *,
-    event: EventName,
-    data: Mapping[str, Json],
-) -> None:
+def _to_gate(move: Move, why: str, event: EventName) -> None:
     """A person says whether the role has as much again."""
-    at = parts.clock.now()
-    body = f"Role {turn.role_name} has used up its budget in phase {turn.phase_name}.\n\n{why}"
-    moved = jobs.move(connection, job.id, event, at=at, data=data, reason=body.splitlines()[0], losses=0)
-    decisions.raise_decision(connection, ask(moved, Subject.EXHAUSTED, body, at=at))
+    body = f"Role {move.turn.role_name} has used up its budget in phase {move.turn.phase_name}.\n\n{why}"
+    moved = move.to(event, reason=body.splitlines()[0], losses=0)
+    decisions.raise_decision(move.connection, ask(moved, Subject.EXHAUSTED, body, at=move.at))
 
 
-def terminate(
-    connection: sqlite3.Connection, parts: Parts, turn: Turn, job: Job, why: str, *, data: Mapping[str, Json]
-) -> None:
+def terminate(move: Move, why: str) -> None:
     """The job fails, as the contract says it does when this role cannot go on."""
-    reason = f"role {turn.role_name} cannot go on in phase {turn.phase_name}: {plain_line(why, limit=300)}"
-    jobs.move(
-        connection, job.id, EventName.TERMINATED, at=parts.clock.now(), data={**data, "role": turn.role_name}, reason=reason
-    )
-
-
-def to(
-    connection: sqlite3.Connection,
-    parts: Parts,
-    turn: Turn,
-    job: Job,
-    target: Target,
-    why: str,
-    *,
-    event: EventName,
-    data: Mapping[str, Json],
-) -> bool:
-    """Hand the work up; whether that is done. A person is asked by who calls, with the question that fits."""
-    match target:
-        case Target.ARCHITECT:
-            to_architect(connection, parts, turn, job, why, data=data)
-        case Target.GATE:
-            to_gate(connection, parts, turn, job, why, event=event, data=data)
-        case Target.NOBODY:
-            terminate(connection, parts, turn, job, why, data=data)
-        case Target.PERSON:
-            return False
-    return True
+    role, phase = move.turn.role_name, move.turn.phase_name
+    reason = f"role {role} cannot go on in phase {phase}: {plain_line(why, limit=300)}"
+    move.saying(role=role).to(EventName.TERMINATED, reason=reason)

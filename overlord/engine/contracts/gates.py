@@ -59,7 +59,9 @@ async def look(parts: Parts, job: Job, onward: ToGate) -> GateView:
         "tree": await parts.git.tree_of(job.space, head),
     }
     fingerprint = sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]
-    kept = json.dumps({**shown, "fingerprint": fingerprint, "changes": [change.path for change in changes]}, indent=1)
+    kept = json.dumps(
+        {**shown, "fingerprint": fingerprint, "changes": [change.path for change in changes]}, indent=1
+    )
     content = parts.current.redactor.redact(kept).encode()
     digest = await asyncio.to_thread(parts.evidence.put, content)
     evidence = EvidenceFile(
@@ -81,7 +83,9 @@ async def _inputs(parts: Parts, job: Job, gate: Gate, plan: Mapping[str, str]) -
     wanted = Scope(patterns=wanted.patterns, without=secret)
     found = {path: text for path, text in plan.items() if wanted.allows(path)}
     head = job.head_sha or job.base
-    paths = [path for path in await parts.git.listing(job.space, head) if not is_plan(path) and wanted.allows(path)]
+    paths = [
+        path for path in await parts.git.listing(job.space, head) if not is_plan(path) and wanted.allows(path)
+    ]
     for path, content in (
         await parts.git.read_files(job.space, head, sorted(paths)[:MOST_INPUTS], limit_bytes=MOST_BYTES)
     ).items():
@@ -104,7 +108,9 @@ def _body(name: str, gate: Gate, inputs: Mapping[str, str], changes: Sequence[Ch
     if changes:
         listed = "".join(f"\n- {defused_line(change.path)}" for change in changes[:SHOWN_FILES])
         more = f"\n- and {len(changes) - SHOWN_FILES} more" if len(changes) > SHOWN_FILES else ""
-        lines.append(f"The change so far: {count(len(changes), 'file')}, +{added} −{removed}.\n{listed}{more}")
+        lines.append(
+            f"The change so far: {count(len(changes), 'file')}, +{added} −{removed}.\n{listed}{more}"
+        )
     else:
         lines.append("No file of the repository has changed so far.")
     return "\n\n".join(lines)
@@ -120,10 +126,10 @@ def is_approved(connection: sqlite3.Connection, job: Job, view: GateView) -> boo
     return bool(of_gate) and of_gate[-1].verb is Verb.APPROVE and of_gate[-1].options[0] == view.fingerprint
 
 
-def question(job: Job, view: GateView, decided_at: EvidenceFile) -> Decision:
+def question(job: Job, view: GateView) -> Decision:
     """What people are asked at a gate that is theirs."""
     audience = Audience.APPROVER if view.gate.audience == Audience.APPROVER else Audience.WRITER
-    return ask(job, Subject.GATE, view.body, at=decided_at.at, options=view.options, audience=audience)
+    return ask(job, Subject.GATE, view.body, at=view.evidence.at, options=view.options, audience=audience)
 
 
 def keep(connection: sqlite3.Connection, view: GateView) -> None:

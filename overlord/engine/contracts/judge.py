@@ -115,7 +115,11 @@ async def seen(parts: Parts, job: Job, wanted: Wanted) -> Seen:
     made_by = await parts.database.read(lambda c: plan_files.made_by(c, job.id, last.id if last else ""))
     paths = frozenset(await parts.git.listing(name, head)) | plan.keys()
     files = files_of(wanted.criteria)
-    texts = dict(await parts.git.read_files(name, head, [path for path in files if path not in plan], limit_bytes=MOST_BYTES))
+    texts = dict(
+        await parts.git.read_files(
+            name, head, [path for path in files if path not in plan], limit_bytes=MOST_BYTES
+        )
+    )
     texts |= {path: plan[path].encode()[:MOST_BYTES] for path in files if path in plan}
     return Seen(
         paths=paths,
@@ -123,7 +127,7 @@ async def seen(parts: Parts, job: Job, wanted: Wanted) -> Seen:
         own=await parts.git.changes(name, job.role_base, head),
         phase=await parts.git.changes(name, job.phase_base, head),
         plan_changed=made_by,
-        assignees=tuple(wanted.turn.contract.roles),
+        assignees=wanted.turn.contract.later_actors(job.phase),
     )
 
 

@@ -36,7 +36,9 @@ async def of_commit(parts: Parts, job: Job, head: Sha, scope: Scope) -> PlanWork
     listing = await parts.git.listing(job.space, head)
     paths = frozenset(path for path in listing if is_plan(path))
     known = await parts.database.read(lambda c: plan_files.of_job(c, job.id))
-    found = await parts.git.read_files(job.space, head, sorted(paths)[: MOST_FILES + 1], limit_bytes=MOST_BYTES + 1)
+    found = await parts.git.read_files(
+        job.space, head, sorted(paths)[: MOST_FILES + 1], limit_bytes=MOST_BYTES + 1
+    )
     texts, unusable = _readable(found, paths)
     differing = {path: text for path, text in texts.items() if known.get(path) != text}
     may_write = any(scope.allows(path) for path in (*paths, *known, "plan/x"))

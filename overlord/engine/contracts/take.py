@@ -39,7 +39,7 @@ def _take(connection: sqlite3.Connection, parts: Parts, job: Job, contract: Cont
     at = parts.clock.now()
     job_contracts.keep(connection, job.id, contract, source, at=at)
     now = jobs.get(connection, job.id)
-    is_fresh = now.head_sha is None and now.contract != contract.name or now.phase not in contract.phases
+    is_fresh = (now.head_sha is None and now.contract != contract.name) or now.phase not in contract.phases
     phase = contract.start if is_fresh else now.phase
     hours = contract.lifetime_h or 0.0
     data: dict[str, Json] = {

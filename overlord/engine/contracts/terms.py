@@ -112,7 +112,11 @@ def brief_of(session: Session) -> Brief:
 def is_own(brief: Brief, job: Job) -> bool:
     """Whether a session worked in the phase and the role that the job is in now."""
     terms = brief.terms
-    return terms is not None and terms.consultation is None and (terms.phase, brief.role) == (job.phase, job.role)
+    return (
+        terms is not None
+        and terms.consultation is None
+        and (terms.phase, brief.role) == (job.phase, job.role)
+    )
 
 
 async def _last_diff(parts: Parts, job: Job, work: list[Session]) -> str:

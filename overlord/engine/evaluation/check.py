@@ -149,9 +149,7 @@ async def _judge(  # noqa: PLR0917
     return _Judged(tests=tests, lint=lint, measured=measured, criteria=of_criteria)
 
 
-def _settled(
-    connection: sqlite3.Connection, parts: Parts, job: Job, plan: _Plan, judged: _Judged
-) -> _Judged:
+def _settled(connection: sqlite3.Connection, parts: Parts, job: Job, plan: _Plan, judged: _Judged) -> _Judged:
     """The same with a person's word about this repository, and the baseline kept that was measured."""
     if judged.tests is None:
         return judged
@@ -218,7 +216,13 @@ async def _known(parts: Parts, job: Job, row: EvaluationRow, plan: _Plan, layer:
         return sessions.last_of(connection, job.id, SessionKind.CHECK), is_judged
 
     last, is_judged = await parts.database.read(look)
-    if not plan.steps or last is None or not is_judged or not isinstance(last.report, CheckReport) or last.layer != layer:
+    if (
+        not plan.steps
+        or last is None
+        or not is_judged
+        or not isinstance(last.report, CheckReport)
+        or last.layer != layer
+    ):
         return None
     brief: Brief = adapter(Brief).validate_json(last.brief)
     steps = tuple(step for step in brief.steps if step.name != BASELINE_STEP)
@@ -273,9 +277,7 @@ async def _plan(parts: Parts, job: Job, row: EvaluationRow, layer: str, wanted: 
     )
 
 
-async def _start(
-    parts: Parts, job: Job, row: EvaluationRow, session: Session, wanted: Wanted
-) -> Progress:
+async def _start(parts: Parts, job: Job, row: EvaluationRow, session: Session, wanted: Wanted) -> Progress:
     try:
         return Progress.of(await start(parts, job, session))
     except (RunnerRefused, EnvironmentFailed) as error:

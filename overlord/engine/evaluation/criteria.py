@@ -8,8 +8,8 @@ from minion.protocol import CheckReport, CheckStep, Finding, PlanFile, Terms
 from overlord.domain.contracts.criteria.criterion import CriterionResult
 from overlord.domain.contracts.criteria.evaluation_passed import EvaluationPassed
 from overlord.domain.contracts.criteria.registry import findings_of, judge_all, steps_of
-from overlord.domain.evaluation import CheckName, CheckResult, CheckScore
 from overlord.domain.decision import Subject
+from overlord.domain.evaluation import CheckName, CheckResult, CheckScore
 from overlord.domain.job import Job
 from overlord.domain.text.plain import count
 from overlord.engine.contracts import judge
@@ -37,7 +37,9 @@ class CriteriaJudged:
 
 def own(wanted: Wanted) -> Wanted:
     """The same without the evaluation itself, whose checks stand beside this one."""
-    return replace(wanted, criteria=tuple(item for item in wanted.criteria if not isinstance(item, EvaluationPassed)))
+    return replace(
+        wanted, criteria=tuple(item for item in wanted.criteria if not isinstance(item, EvaluationPassed))
+    )
 
 
 def steps(wanted: Wanted) -> tuple[CheckStep, ...]:
@@ -80,7 +82,11 @@ def _result(results: tuple[CriterionResult, ...], complaints: tuple[Finding, ...
     unknown = [item for item in results if item.is_met is None]
     findings = (*complaints, *findings_of(results))
     met = len(results) - len(missed) - len(unknown)
-    summary = f"{met} of {count(len(results), 'criterion').replace('criterions', 'criteria')} met" if results else "none asked for"
+    summary = (
+        f"{met} of {count(len(results), 'criterion').replace('criterions', 'criteria')} met"
+        if results
+        else "none asked for"
+    )
     if missed or complaints:
         return CheckResult(
             name=CheckName.CRITERIA, score=CheckScore.NEEDS_REVISION, summary=summary, findings=findings

@@ -92,7 +92,12 @@ async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow, wanted: Wanted
     accepted = (await settled(parts, job, evaluation_input.head, own)).accepted
     large = await kept_in_lfs(parts, job, dropped)
     scoped = check_scope(
-        scope, own, dropped, large=large, accepted=accepted, may_be_empty=wanted.has_terms and _has_work(wanted, evaluation_input)
+        scope,
+        own,
+        dropped,
+        large=large,
+        accepted=accepted,
+        may_be_empty=wanted.has_terms and _has_work(wanted, evaluation_input),
     )
     if wanted.has_terms:
         scoped = structural(wanted, scoped)

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from minion.protocol import Finding
 from overlord.domain.checks.integrity import hunks_first
@@ -30,13 +30,14 @@ from overlord.engine.contracts import carry_on, escalate
 from overlord.engine.contracts.carry_on import Way
 from overlord.engine.contracts.escalate import Target
 from overlord.engine.contracts.judge import Wanted
+from overlord.engine.contracts.move import Move
 from overlord.engine.delivery import deliver
 from overlord.engine.evaluation.required import required
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.sessions.evaluation_input import EvaluationInput, evaluation_input_of
 from overlord.failpoints import Failpoint
-from overlord.store import decisions, jobs
+from overlord.store import decisions
 from overlord.store.checks import evaluations
 from overlord.store.checks.evaluations import EvaluationRow
 
@@ -57,6 +58,15 @@ class _Concluded:
     way: Way | None
     """Where the job goes when it passed."""
 
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return ordered(finding for check in self.row.checks for finding in check.findings)
+
+    @property
+    def checks(self) -> str:
+        """Each check in a few words."""
+        return "; ".join(f"{check.name}: {check.summary}" for check in self.row.checks)
+
 
 async def conclude(parts: Parts, job: Job, row: EvaluationRow, wanted: Wanted) -> Progress:
     """Write the verdict down, with what follows."""
@@ -72,9 +82,7 @@ async def conclude(parts: Parts, job: Job, row: EvaluationRow, wanted: Wanted) -
         evaluation_input=await evaluation_input_of(parts, job, row.head_sha),
         way=await carry_on.prepare(parts, job, wanted.outcome) if verdict is Verdict.PASS else None,
     )
-    await parts.database.write(
-        Failpoint.VERDICT_WRITTEN, lambda c: _write_verdict(c, parts, job, concluded)
-    )
+    await parts.database.write(Failpoint.VERDICT_WRITTEN, lambda c: _write_verdict(c, parts, job, concluded))
     return Progress.MOVED
 
 
@@ -84,76 +92,50 @@ def _write_verdict(connection: sqlite3.Connection, parts: Parts, job: Job, made:
     past = evaluations.history(connection, job)
     repeated = job.revision > 0 and len(past) > 1 and same_findings(past[-1], past[-2])
     event = verdict_event(made.verdict, row.checks, job, turn, repeated=repeated)
-    reason = "; ".join(f"{check.name}: {check.summary}" for check in row.checks)
-    data: dict[str, Json] = {"head": row.head_sha, "revision": job.revision, "checks": reason}
-    findings = ordered(finding for check in row.checks for finding in check.findings)
+    data: dict[str, Json] = {"head": row.head_sha, "revision": job.revision, "checks": made.checks}
+    move = Move(connection=connection, parts=parts, job=job, turn=turn, data=data)
     if event is EventName.PASSED:
         assert made.way is not None
-        carry_on.go(connection, parts, job, made.way, data=data)
+        carry_on.go(move, made.way)
     elif event is EventName.REVISION_ORDERED:
-        _send_back(connection, parts, job, turn, findings, data, reason)
-    elif not _handed_up(connection, parts, job, made, event, findings, data):
-        _ask(connection, parts, job, made, event, findings, data, repeated=repeated)
+        _send_back(move, made)
+    elif not _handed_up(move, made, event):
+        _ask(move, made, event, repeated=repeated)
 
 
-def _send_back(  # noqa: PLR0917
-    connection: sqlite3.Connection,
-    parts: Parts,
-    job: Job,
-    turn: Turn,
-    findings: tuple[Finding, ...],
-    data: dict[str, Json],
-    reason: str,
-) -> None:
+def _send_back(move: Move, made: _Concluded) -> None:
     """Another session of the same role. Under a contract of version 2 it begins where this one began."""
-    at, event = parts.clock.now(), EventName.REVISION_ORDERED
-    order = RevisionRequest(job_id=job.id, revision_number=job.revision + 1, findings=findings)
-    data["findings"] = [describe(finding) for finding in order.findings]
-    changes: JobChanges = {"revision": order.revision_number, "reason": reason}
-    if not turn.contract.keeps_misses:
-        changes["head_sha"] = escalate.before_turn(job)
-        data["role"] = turn.role_name
-    jobs.move(connection, job.id, event, at=at, data=data, **changes)
-    if not turn.contract.keeps_misses and changes["head_sha"] != job.head_sha:
-        reverted: dict[str, Json] = {"role": turn.role_name, "from": job.head_sha, "to": changes["head_sha"]}
-        jobs.note(connection, job.id, EventName.WORK_REVERTED, at=at, data=reverted)
+    job, keeps = move.job, move.turn.contract.keeps_misses
+    order = RevisionRequest(job_id=job.id, revision_number=job.revision + 1, findings=made.findings)
+    move = move.saying(findings=[describe(finding) for finding in order.findings])
+    changes: JobChanges = {"revision": order.revision_number, "reason": made.checks}
+    if keeps:
+        move.to(EventName.REVISION_ORDERED, **changes)
+        return
+    before, role = escalate.before_turn(job), move.turn.role_name
+    changes["head_sha"] = before
+    move.saying(role=role).to(EventName.REVISION_ORDERED, **changes)
+    if before != job.head_sha:
+        reverted: dict[str, Json] = {"role": role, "from": job.head_sha, "to": before}
+        replace(move, data=reverted).note(EventName.WORK_REVERTED)
 
 
-def _handed_up(  # noqa: PLR0917
-    connection: sqlite3.Connection,
-    parts: Parts,
-    job: Job,
-    made: _Concluded,
-    event: EventName,
-    findings: tuple[Finding, ...],
-    data: dict[str, Json],
-) -> bool:
+def _handed_up(move: Move, made: _Concluded, event: EventName) -> bool:
     """Whether the contract says who goes on where the work did not pass; then it is done."""
-    turn, subject = made.wanted.turn, subject_of(event, made.row.checks)
+    subject, target = subject_of(event, made.row.checks), Target.PERSON
+    if move.turn.contract.keeps_misses:
+        return False
     if event is EventName.ATTEMPTS_SPENT and subject is Subject.ESCALATION:
-        target = escalate.when_exhausted(connection, turn, job)
+        target = escalate.when_exhausted(move.connection, move.turn, move.job)
     elif event is EventName.FAILED and subject is Subject.SCOPE:
-        target = escalate.by_chain(connection, turn, job)
-    else:
-        target = Target.PERSON
-    why = explain(made.row.checks, findings)
-    return escalate.to(connection, parts, turn, job, target, why, event=event, data=data)
+        target = escalate.by_chain(move.connection, move.turn, move.job)
+    return escalate.to(move, target, explain(made.row.checks, made.findings), event)
 
 
-def _ask(  # noqa: PLR0917
-    connection: sqlite3.Connection,
-    parts: Parts,
-    job: Job,
-    made: _Concluded,
-    event: EventName,
-    findings: tuple[Finding, ...],
-    data: dict[str, Json],
-    *,
-    repeated: bool,
-) -> None:
+def _ask(move: Move, made: _Concluded, event: EventName, *, repeated: bool) -> None:
     """A person is asked."""
-    at, evaluation_input = parts.clock.now(), made.evaluation_input
-    jobs.move(connection, job.id, event, at=at, data=data, reason=str(data["checks"]))
+    evaluation_input, findings = made.evaluation_input, made.findings
+    moved = move.to(event, reason=made.checks)
     subject = subject_of(event, made.row.checks)
     body = explain(made.row.checks, findings)
     if repeated:
@@ -162,10 +144,9 @@ def _ask(  # noqa: PLR0917
     body += "".join(f"\n\n{note}" for note in unchangeable(touched))
     if subject in _SHOWN or any(map(touches_skills, touched)):
         shown = hunks_first(evaluation_input.changes, evaluation_input.diff, findings, limit_chars=16_000)
-        body += "\n\n" + code_block(parts.current.redactor.redact(shown), limit=20_000)
-    decisions.raise_decision(
-        connection, ask(job, subject, body, at=at, patterns=_grantable(subject, findings))
-    )
+        body += "\n\n" + code_block(move.parts.current.redactor.redact(shown), limit=20_000)
+    patterns = _grantable(subject, findings)
+    decisions.raise_decision(move.connection, ask(moved, subject, body, at=move.at, patterns=patterns))
 
 
 def _grantable(subject: Subject, findings: tuple[Finding, ...]) -> tuple[str, ...]:

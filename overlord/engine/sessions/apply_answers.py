@@ -3,8 +3,8 @@
 import sqlite3
 from collections.abc import Mapping
 
-from overlord.domain.budgets.budget import amount_text, parse_amount
 from overlord.domain.answers import label_of
+from overlord.domain.budgets.budget import amount_text, parse_amount
 from overlord.domain.contracts.onward import entering
 from overlord.domain.contracts.turn import Turn
 from overlord.domain.conversation.issue_edit import edition
@@ -16,6 +16,7 @@ from overlord.domain.session import Ending, EndKind
 from overlord.engine.contracts import carry_on, consult, judge
 from overlord.engine.contracts.carry_on import Way
 from overlord.engine.contracts.escalate import before_turn
+from overlord.engine.contracts.move import Move
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.sessions import ending as endings
@@ -66,7 +67,7 @@ async def _way_of(parts: Parts, job: Job, decision: Decision) -> Way | None:
         return await carry_on.prepare(parts, job, (await judge.wanted(parts, job)).outcome)
     if decision.verb is Verb.APPROVE and decision.subject is Subject.GATE:
         contract = (await parts.turn_of(job)).contract
-        return await carry_on.shown(parts, job, contract, entering(contract, decision.options[3]))
+        return await carry_on.shown(parts, job, entering(contract, decision.options[3]))
     return None
 
 
@@ -93,17 +94,21 @@ def _apply(
     decisions.mark_applied(connection, decision)
     decisions.close_waiting(connection, job.id, DecisionState.SUPERSEDED, at=at)
     now = jobs.get(connection, job.id)
+    turn = Turn.of(parts.contract_of(connection, job), now)
+    move = Move(connection=connection, parts=parts, job=now, turn=turn, data=data, actor=decision.answered_by)
+    if decision.subject is Subject.GATE:
+        move = move.saying(gate=decision.options[1], notes=_words(decision))
     if way is not None:
-        if decision.subject is Subject.GATE:
-            data["gate"] = decision.options[1]
-        carry_on.go(connection, parts, now, way, data=data, actor=decision.answered_by)
+        carry_on.go(move, way)
     elif decision.subject is Subject.GATE and decision.verb is Verb.REJECT:
-        turn, words = Turn.of(parts.contract_of(connection, job), job), _words(decision)
-        _, name, _, _, target = decision.options
-        consult.rejected(connection, parts, now, turn, target, words, gate=name, data=data, actor=decision.answered_by)
+        consult.rejected(move, decision.options[4], _words(decision))
     else:
         changes = _adopted(now, decision) | _again(now, decision)
-        if decision.subject in _RESUMED and event is not EventName.DROPPED and event is not EventName.TAKEN_OVER:
+        if (
+            decision.subject in _RESUMED
+            and event is not EventName.DROPPED
+            and event is not EventName.TAKEN_OVER
+        ):
             event = EventName.WORK_RESUMED
         jobs.move(connection, job.id, event, at=at, actor=decision.answered_by, data=data, **changes)
 

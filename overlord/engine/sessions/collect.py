@@ -35,6 +35,7 @@ from overlord.domain.text.plain import defused_line, last_of, plain_line, quoted
 from overlord.domain.transcript import exchange_of, failed_edits
 from overlord.engine.contracts import carry_on, consult, escalate, plan
 from overlord.engine.contracts.carry_on import Way
+from overlord.engine.contracts.move import Move
 from overlord.engine.contracts.plan import PlanWork
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
@@ -64,9 +65,9 @@ async def step(parts: Parts, job: Job) -> Progress:
     if (asked := read_asked(job.consultation)) is not None and not _is_lost(over):
         return await _settle_consultation(parts, job, over, asked)
     work = await _canonical(parts, job, over.session)
-    way = await _way_when_blocked(parts, job, over.session)
+    work = replace(work, way=await _way_when_blocked(parts, job, over.session))
     over = await _with_diff(parts, job, over, work)
-    await parts.database.write(Failpoint.WORK_SETTLED, lambda c: _settle(c, parts, job, over, work, way))
+    await parts.database.write(Failpoint.WORK_SETTLED, lambda c: _settle(c, parts, job, over, work))
     return Progress.MOVED
 
 
@@ -81,7 +82,7 @@ async def _settle_consultation(parts: Parts, job: Job, over: endings.Over, asked
 
     def settle(connection: sqlite3.Connection) -> None:
         endings.close(connection, parts, over)
-        consult.settle(connection, parts, job, found, data=data)
+        consult.settle(Move(connection=connection, parts=parts, job=job, turn=found.turn, data=data), found)
 
     await parts.database.write(Failpoint.CONSULTATION_SETTLED, settle)
     return Progress.MOVED
@@ -121,6 +122,8 @@ class _Work:
     failed_edits: Sequence[str] = ()
     """Where it changed nothing: why its edits could not be made."""
     plan: PlanWork = field(default_factory=PlanWork)
+    way: Way | None = None
+    """Where its job goes in place of to a person, where it says that it is blocked."""
 
 
 async def _canonical(parts: Parts, job: Job, session: Session) -> _Work:
@@ -192,9 +195,7 @@ def clean_parent(job: Job, past: Sequence[EvaluationResult]) -> Sha:
     return Sha(next((sha for sha in reversed(holds) if not holds[sha]), job.phase_base))
 
 
-def _settle(
-    connection: sqlite3.Connection, parts: Parts, job: Job, over: endings.Over, work: _Work, way: Way | None
-) -> None:
+def _settle(connection: sqlite3.Connection, parts: Parts, job: Job, over: endings.Over, work: _Work) -> None:
     session, head = over.session, work.head
     ending = replace(over.ending, detail=". ".join(filter(None, (over.ending.detail, work.refused))))
     endings.close(connection, parts, replace(over, ending=ending))
@@ -229,7 +230,9 @@ def _settle(
         )
         return
     subject, body = _question(session, ending, verdict, work)
-    if _handed_up(connection, parts, job, session, work, subject, body, way, data):
+    turn = Turn.of(parts.contract_of(connection, job), job)
+    move = Move(connection=connection, parts=parts, job=job, turn=turn, data=data)
+    if not turn.contract.keeps_misses and _handed_up(move, session, work, subject, body):
         return
     if subject is Subject.STOPPED_SHORT and (outage := _outage(connection, session)) is not None:
         subject, body = Subject.MODEL, outage.verdict(at)
@@ -259,8 +262,8 @@ def _keep_plan(
     plan_files.put(connection, job.id, work.changed, session_id=session.id, at=at)
     data: dict[str, Json] = {
         "session": session.id,
-        "made": sorted(path for path, text in work.changed.items() if text is not None),
-        "removed": sorted(path for path, text in work.changed.items() if text is None),
+        "made": [*sorted(path for path, text in work.changed.items() if text is not None)],
+        "removed": [*sorted(path for path, text in work.changed.items() if text is None)],
     }
     jobs.note(connection, job.id, EventName.PLAN_CHANGED, at=at, data=data)
 
@@ -268,34 +271,21 @@ def _keep_plan(
 _SPENT = (Subject.BUDGET, Subject.STOPPED_SHORT)
 
 
-def _handed_up(  # noqa: PLR0917
-    connection: sqlite3.Connection,
-    parts: Parts,
-    job: Job,
-    session: Session,
-    work: _Work,
-    subject: Subject,
-    body: str,
-    way: Way | None,
-    data: dict[str, Json],
-) -> bool:
+def _handed_up(move: Move, session: Session, work: _Work, subject: Subject, body: str) -> bool:
     """Whether the contract says who goes on in place of a session that could not; then it is done."""
-    turn = Turn.of(parts.contract_of(connection, job), job)
-    if turn.contract.keeps_misses or subject not in (*_SPENT, Subject.BLOCKED):
-        return False
-    if way is not None:
-        carry_on.go(connection, parts, job, way, data=data)
+    connection, turn, job = move.connection, move.turn, move.job
+    if work.way is not None:
+        carry_on.go(move, work.way)
         return True
-    report = session.report
     if subject is Subject.BLOCKED:
-        event = report.event if isinstance(report, Report) else ""
+        event = session.report.event if isinstance(session.report, Report) else ""
+        move = move.saying(event=event or "needs_escalation")
         target = escalate.by_chain(connection, turn, job, event)
-        data |= {"event": event or "needs_escalation"}
-    else:
+    elif subject in _SPENT:
         target = escalate.when_exhausted(connection, turn, job)
-    return escalate.to(
-        connection, parts, turn, job, target, body, event=EventName.SESSION_STOPPED_SHORT, data=data
-    )
+    else:
+        return False
+    return escalate.to(move, target, body, EventName.SESSION_STOPPED_SHORT)
 
 
 def _is_gone(session: Session, ending: Ending) -> bool:

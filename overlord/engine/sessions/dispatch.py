@@ -88,7 +88,13 @@ async def _prepare_work(parts: Parts, job: Job) -> Progress:
     if layer is None:
         return Progress.IDLE
     session, chosen = await brief.work_session(
-        parts, job, branch=branch, base=base, writable=_with_hints(job, writable, hints), layer=layer, hints=hints
+        parts,
+        job,
+        branch=branch,
+        base=base,
+        writable=_with_hints(job, writable, hints),
+        layer=layer,
+        hints=hints,
     )
 
     def may(connection: sqlite3.Connection) -> bool:

@@ -11,7 +11,14 @@ MOST_CHARS = 20_000
 
 
 def add(
-    connection: sqlite3.Connection, job: Job, kind: NoteKind, text: str, *, source: str, role: str, at: datetime
+    connection: sqlite3.Connection,
+    job: Job,
+    kind: NoteKind,
+    text: str,
+    *,
+    source: str,
+    role: str,
+    at: datetime,
 ) -> None:
     """Keep something for a role in the phase its job is in."""
     values = {"job_id": job.id, "phase": job.phase, "role": role, "kind": kind}
