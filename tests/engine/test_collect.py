@@ -38,7 +38,7 @@ async def test_what_was_pushed_becomes_one_commit_of_ours_with_its_evidence(stag
     assert (ended.state, ended.ending, ended.taken_sha) == (SessionState.ENDED, "exited", job.head_sha)
     kinds = "SELECT kind FROM evidence ORDER BY kind"
     found = await stage.read(lambda c: [row["kind"] for row in c.execute(kinds)])
-    assert found == ["brief", "log", "report"]
+    assert found == ["brief", "diff", "log", "report"]
 
 
 async def test_few_changes_outside_the_scope_are_taken_out_and_told() -> None:
