@@ -16,6 +16,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _REDIRECTION = re.compile(r"&>>|&>|<<<|<<-|<<|<>|<&|<|>>|>&|>\||>")
 _SEPARATOR = re.compile(r"&&|\|\||\|&|[;&|]")
 _CASE_END = re.compile(r";;&|;;|;&")
+_DESCRIPTOR = re.compile(r"[0-9]+-?|-")
 _DIGITS = re.compile(r"[0-9]+")
 
 BEFORE_COMMANDS = frozenset({"if", "then", "else", "elif", "while", "until", "do", "!", "{"})
@@ -202,6 +203,9 @@ class _Reader(WordReader):
             raise UnreadableLine("a ( after a redirection")
         if not simple.is_over:
             simple.is_begun = True
+        if operator in (">&", "<&") and not _DESCRIPTOR.fullmatch(word.keyword):
+            # bash expands such a name twice, so that even what is in single quotes is run.
+            raise UnreadableLine(f"{operator} is followed by a file; write &> for that")
         if operator not in ("<<", "<<-"):
             return
         if self._depth:

@@ -189,7 +189,7 @@ class WordReader:
         elif _PARAMETER.match(self._text, self._at):
             self._parameter(word, _PARAMETER, quoted=quoted)
         else:
-            word.add("$", quoted=True)
+            word.add("$", quoted=quoted)
             self._at += 1
 
     def _parameter(self, word: Word, form: re.Pattern[str], *, quoted: bool) -> None:

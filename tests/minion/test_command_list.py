@@ -90,6 +90,7 @@ HOSTILE = (
     "cat <<E; evil\nE",
     "cat <<E\na \\\nE\n'$(evil)'\nE",
     "cat <<A <<B\nA\n$(evil)\nB",
+    "cat <<$\na \\\nE\n'$(evil)'\n$",
     'cat <<"E\nF"\nE\nevil\nF',
     "pytest $(cat <<E\n)\nE\nevil)",
     # Spelled otherwise.
@@ -178,6 +179,9 @@ HOSTILE = (
     "pytest &>f; evil",
     "pytest 2>&1 & evil",
     "{PATH}>f pytest",
+    "pytest >&'$(evil)'",
+    "x='$(evil)'; pytest >&$x",
+    "pytest <&'$(evil)'",
     "PATH=. pytest",
     "PATH+=:. pytest",
     "export PATH=.; pytest",
