@@ -50,7 +50,9 @@ def _doubt(session: Session, tree: str, outcome: str) -> str:
 
 def _needs_change(terms: Terms | None) -> bool:
     """Whether work that changes no file misses what is asked for."""
-    return terms is None or bool({"diff_non_empty", "evaluation_passed"} & set(terms.criteria))
+    return terms is None or any(
+        item.partition(":")[0].strip() in ("diff_non_empty", "evaluation_passed") for item in terms.criteria
+    )
 
 
 def task_blocked(session: Session, *, reason: str, event: str = "needs_escalation") -> Submission:
