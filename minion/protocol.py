@@ -7,6 +7,7 @@ same records (`overlord/session_api/wire.py`); the Minion trusts its session API
 
 import json
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -161,10 +162,15 @@ def _opened(naming: tuple[str, ...], path: str) -> bool:
 
 def _globs(patterns: tuple[str, ...], path: str) -> bool:
     """Whether a pattern matches, read as gitignore does, from the root. Raises ScopeError for what is no pattern."""
+    return path_matcher(patterns)(path)
+
+
+def path_matcher(patterns: tuple[str, ...]) -> Callable[[str], bool]:
+    """Whether one of the patterns means a path. Raises ScopeError for what is no pattern."""
     from pathspec import GitIgnoreSpec  # 40 ms of imports that a session pays only when it first writes
 
     try:
-        return GitIgnoreSpec.from_lines("/" + pattern.lstrip("/") for pattern in patterns).match_file(path)
+        return GitIgnoreSpec.from_lines("/" + pattern.lstrip("/") for pattern in patterns).match_file
     except (ValueError, re.error) as error:
         raise ScopeError(f"MINION_SCOPE has a pattern that cannot be read: {error}") from None
 

@@ -77,6 +77,9 @@ class Terms:
     events: tuple[str, ...] = ()
     """Further reasons for which it may hand its work up, beside `needs_escalation`."""
     plan: tuple[PlanFile, ...] = ()
+    plan_outputs: tuple[str, ...] = ()
+    """Patterns below `plan/` that it may write, beside those that its scope names. A scope opens the plan only by naming it: `**`
+    and an unrestricted one do not."""
     inputs: tuple[str, ...] = ()
     """The phase's inputs: patterns of what to read, `issue` among them."""
     reads: tuple[str, ...] = ()

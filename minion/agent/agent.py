@@ -6,6 +6,7 @@ ending, the work so far is pushed first.
 
 import re
 import threading
+from dataclasses import replace
 from typing import Any
 
 from minion.agent.conversation import Conversation, bounded
@@ -107,7 +108,9 @@ class Agent:
 
     def _nudge(self, reply: Reply) -> None:
         self._fruitless += 1
-        self._conversation.add("user", _NUDGES[reply.flaw])
+        terms = self._session.brief.terms
+        ending = "give_answer" if terms is not None and terms.consultation is not None else "task_complete"
+        self._conversation.add("user", _NUDGES[reply.flaw].replace("task_complete", ending))
         self._beat.progress(self._session.turn, reply.text or f"({reply.flaw})")
 
     def _do(self, reply: Reply) -> Submission | None:
@@ -134,8 +137,8 @@ class Agent:
         return None
 
     def _perform(self, call: ToolCall, *, after_failure: bool) -> str | Submission:
-        if after_failure and call.name == "task_complete":
-            raise ToolError("task_complete was not taken: another call of the same reply failed.")
+        if after_failure and call.name in ("task_complete", "give_answer"):
+            raise ToolError(f"{call.name} was not taken: another call of the same reply failed.")
         return perform(self._session, call)
 
     def _warning(self) -> str:
@@ -144,7 +147,8 @@ class Agent:
 
     def _submitted(self, submission: Submission) -> Report:
         if submission.outcome is not Outcome.COMPLETE:
-            return self._stopped(submission.outcome, "", submission.summary)
+            stopped = self._stopped(submission.outcome, "", submission.summary)
+            return replace(stopped, event=submission.event)
         return Report(
             outcome=submission.outcome,
             summary=submission.summary,
@@ -153,6 +157,8 @@ class Agent:
             follow_ups=submission.follow_ups,
             head=self._session.workspace.head,
             turns=self._session.turn,
+            result=submission.result,
+            answer=submission.answer,
         )
 
     def _interrupted(self, stop: Interrupted) -> Report:

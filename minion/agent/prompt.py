@@ -6,14 +6,17 @@ The same brief gives the same words, but for the fence.
 
 import os
 from collections.abc import Iterable
+from typing import NamedTuple
 
-from minion.protocol import Brief, Finding, Message
+from minion.protocol import Answer, Brief, Finding, Message
 
+IDENTITY, MISSION, WORLD = "identity", "mission", "world"
+"""The layers, in order."""
 ISSUE_CHARS = 40_000
 COMMENT_CHARS = 8_000
 WORLD_CHARS = 20_000
 
-_WHO = """\
+WHO = """\
 You are a Minion: a software engineer who works alone, inside an isolated container, on one task in the repository \
 {repository}. Your role: {role}.
 
@@ -39,6 +42,16 @@ one command, {questions} questions; {tool_errors} turns in a row in which every 
 """
 
 
+class Layer(NamedTuple):
+    """A part of what a session is told first."""
+
+    layer: str
+    """One of the three."""
+    source: str
+    """Where it comes from: `program` for words of ours, `issue`, `contract`, `phase build`, `earlier session`, …"""
+    text: str
+
+
 def fence_mark() -> str:
     """A word no text written before this session can contain."""
     return f"data-{os.urandom(8).hex()}"
@@ -46,50 +59,102 @@ def fence_mark() -> str:
 
 def instructions(brief: Brief, fence: str) -> str:
     """The first layer, and what an earlier attempt is to fix."""
-    limits = brief.limits
-    who = _WHO.format(
-        repository=brief.repository,
-        role=brief.role,
-        fence=f"<{fence}>",
-        scope=brief.scope.describe(),
-        turns=limits.turns,
-        minutes=max(limits.time_s // 60, 1),
-        command_s=limits.command_s,
-        questions=limits.questions,
-        tool_errors=limits.tool_errors,
-    )
-    if not brief.findings:
-        return who
-    findings = "\n".join(
-        f"{number}. {_in_one_line(finding)}" for number, finding in enumerate(brief.findings, start=1)
-    )
-    return (
-        f"{who}\nThis is a revision. Your branch holds earlier work; fix exactly what the findings name, and say of each "
-        f"number in task_complete's replies what you did about it, or why not:\n"
-        f"{_fenced(fence, 'findings', findings, ISSUE_CHARS)}\n"
-    )
+    return "\n".join(part.text for part in layers(brief, fence) if part.layer == IDENTITY)
 
 
 def mission(brief: Brief, fence: str) -> str:
     """The second and third layer."""
+    return "\n\n".join(part.text for part in layers(brief, fence) if part.layer != IDENTITY)
+
+
+def layers(brief: Brief, fence: str) -> tuple[Layer, ...]:
+    """All that a session is told first, in order, each part with where it comes from."""
+    if brief.terms is not None:
+        from minion.agent.contract_prompt import contract_layers  # most sessions have no contract's terms
+
+        return contract_layers(brief, brief.terms, fence)
+    parts = [Layer(IDENTITY, "program", WHO.format_map(facts(brief, fence)))]
+    if brief.findings:
+        intro = (
+            "This is a revision. Your branch holds earlier work; fix exactly what the findings name, and say of each "
+            "number in task_complete's replies what you did about it, or why not:"
+        )
+        parts.append(Layer(IDENTITY, "evaluation", findings_text(brief, fence, intro)))
+    parts += [Layer(MISSION, source, text) for source, text in issue_parts(brief, fence)]
+    parts += [Layer(MISSION, source, text) for source, text in said_parts(brief, fence)]
+    parts += [Layer(WORLD, source, text) for source, text in world_parts(brief, fence)]
+    return (*parts, Layer(WORLD, "program", "Begin."))
+
+
+def facts(brief: Brief, fence: str) -> dict[str, object]:
+    """What the first sentences are filled in with."""
+    limits = brief.limits
+    return {
+        "repository": brief.repository,
+        "role": brief.role,
+        "fence": f"<{fence}>",
+        "scope": brief.scope.describe(),
+        "turns": limits.turns,
+        "minutes": max(limits.time_s // 60, 1),
+        "command_s": limits.command_s,
+        "questions": limits.questions,
+        "tool_errors": limits.tool_errors,
+    }
+
+
+def findings_text(brief: Brief, fence: str, intro: str) -> str:
+    """The findings of the brief, numbered."""
+    findings = "\n".join(
+        f"{number}. {_in_one_line(finding)}" for number, finding in enumerate(brief.findings, start=1)
+    )
+    return f"{intro}\n{fenced(fence, 'findings', findings, ISSUE_CHARS)}\n"
+
+
+def said_parts(brief: Brief, fence: str) -> list[tuple[str, str]]:
+    """What was found, tried, answered and said so far, as pairs of source and text."""
+    return [
+        *_evidence(brief.findings, fence),
+        *[
+            (
+                "earlier session",
+                f"An earlier session of this task said it did this:\n\n"
+                f"{fenced(fence, 'earlier session', attempt, COMMENT_CHARS)}",
+            )
+            for attempt in brief.tried
+        ],
+        *[("answer", _answer_text(answer, fence)) for answer in brief.answers],
+        *[
+            (f"message {message.id}", message_text(message, fence, is_new=False))
+            for message in brief.messages
+        ],
+    ]
+
+
+def issue_parts(brief: Brief, fence: str) -> list[tuple[str, str]]:
+    """The issue with its comments, as pairs of source and text."""
     issue = brief.issue
-    parts = [f"Your task is issue #{issue.number} of {brief.repository}, by {issue.author}."]
-    parts.append(_fenced(fence, "issue", f"{issue.title}\n\n{issue.body}", ISSUE_CHARS))
+    text = f"{issue.title}\n\n{issue.body}"
+    parts = [
+        (
+            "issue",
+            f"Your task is issue #{issue.number} of {brief.repository}, by {issue.author}.\n\n"
+            f"{fenced(fence, 'issue', text, ISSUE_CHARS)}",
+        )
+    ]
     for comment in issue.comments:
         source = f"comment by {comment.author} ({comment.association})"
-        parts.append(_fenced(fence, source, comment.body, COMMENT_CHARS))
-    parts += _evidence(brief.findings, fence)
-    for attempt in brief.tried:
-        parts.append("An earlier session of this task said it did this:")
-        parts.append(_fenced(fence, "earlier session", attempt, COMMENT_CHARS))
-    for answer in brief.answers:
-        parts.append(f"A person{_signed(answer.by, answer.at)} answered an earlier question of this task.")
-        parts.append(_fenced(fence, "question", answer.question, COMMENT_CHARS))
-        parts.append(_fenced(fence, "answer", answer.answer, COMMENT_CHARS))
-    parts += [message_text(message, fence, is_new=False) for message in brief.messages]
-    parts += _world(brief, fence)
-    parts.append("Begin.")
-    return "\n\n".join(parts)
+        parts.append((source, fenced(fence, source, comment.body, COMMENT_CHARS)))
+    return parts
+
+
+def _answer_text(answer: Answer, fence: str) -> str:
+    return "\n\n".join(
+        (
+            f"A person{_signed(answer.by, answer.at)} answered an earlier question of this task.",
+            fenced(fence, "question", answer.question, COMMENT_CHARS),
+            fenced(fence, "answer", answer.answer, COMMENT_CHARS),
+        )
+    )
 
 
 def message_text(message: Message, fence: str, *, is_new: bool = True) -> str:
@@ -99,7 +164,7 @@ def message_text(message: Message, fence: str, *, is_new: bool = True) -> str:
         text = f"A person{signed} writes to you about this task, while you work. Go on with it in mind."
     else:
         text = f"A person{signed} wrote about this task while it was worked on."
-    return f"{text}\n\n{_fenced(fence, f'message {message.id}', message.text, COMMENT_CHARS)}"
+    return f"{text}\n\n{fenced(fence, f'message {message.id}', message.text, COMMENT_CHARS)}"
 
 
 def _signed(by: str, at: str) -> str:
@@ -108,38 +173,36 @@ def _signed(by: str, at: str) -> str:
     return f" ({text})" if text else ""
 
 
-def _evidence(findings: Iterable[Finding], fence: str) -> list[str]:
+def _evidence(findings: Iterable[Finding], fence: str) -> list[tuple[str, str]]:
     shown = [finding for finding in findings if finding.evidence or finding.suggestion]
     if not shown:
         return []
     parts = ["What the findings rest on:"]
     for finding in shown:
         text = "\n".join(part for part in (finding.evidence, finding.suggestion) if part)
-        parts.append(_fenced(fence, f"{finding.check} {finding.rule}", text, COMMENT_CHARS))
-    return parts
+        parts.append(fenced(fence, f"{finding.check} {finding.rule}", text, COMMENT_CHARS))
+    return [("evaluation", "\n\n".join(parts))]
 
 
-def _world(brief: Brief, fence: str) -> list[str]:
-    parts = []
-    if brief.scope_reasons:
-        parts.append("Why you may write what you may; for more, ask_question with kind scope:")
-        parts.append(_fenced(fence, "scope", "\n".join(brief.scope_reasons), WORLD_CHARS))
-    if brief.named_files:
-        parts.append("Files the issue names:")
-        parts.append(
-            _fenced(fence, "named files", "\n".join(map(_in_one_path, brief.named_files)), WORLD_CHARS)
-        )
-    if brief.guidance:
-        parts.append("What the repository tells agents who work in it:")
-        parts.append(_fenced(fence, "guidance", brief.guidance, WORLD_CHARS))
-    if brief.knowledge:
-        parts.append("What was learned here before:")
-        parts.append(_fenced(fence, "knowledge", brief.knowledge, WORLD_CHARS))
-    if brief.skills:
-        listed = "\n".join(f"{skill.name}: {skill.description}" for skill in brief.skills)
-        parts.append("Skills you can load with use_skill:")
-        parts.append(_fenced(fence, "skills", listed, WORLD_CHARS))
-    return parts
+def world_parts(brief: Brief, fence: str) -> list[tuple[str, str]]:
+    """What there is to know beside the task, as pairs of source and text."""
+    listed = "\n".join(f"{skill.name}: {skill.description}" for skill in brief.skills)
+    parts = (
+        (
+            "scope",
+            "Why you may write what you may; for more, ask_question with kind scope:",
+            "\n".join(brief.scope_reasons),
+        ),
+        ("named files", "Files the issue names:", "\n".join(map(_in_one_path, brief.named_files))),
+        ("guidance", "What the repository tells agents who work in it:", brief.guidance),
+        ("knowledge", "What was learned here before:", brief.knowledge),
+        ("skills", "Skills you can load with use_skill:", listed),
+    )
+    return [
+        (source, f"{intro}\n\n{fenced(fence, source, text, WORLD_CHARS)}")
+        for source, intro, text in parts
+        if text
+    ]
 
 
 def _in_one_path(path: str) -> str:
@@ -154,7 +217,8 @@ def _in_one_line(finding: Finding) -> str:
     return " · ".join(part for part in (f"{finding.check} {finding.rule}", place, finding.message) if part)
 
 
-def _fenced(fence: str, source: str, text: str, limit_chars: int) -> str:
+def fenced(fence: str, source: str, text: str, limit_chars: int) -> str:
+    """Text of others, between the marks, and not more of it than the limit."""
     if len(text) > limit_chars:
         text = f"{text[:limit_chars]}\n[… {len(text) - limit_chars:,} more characters were left out]"
     label = source.replace('"', "'").replace("\n", " ")

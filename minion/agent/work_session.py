@@ -49,6 +49,7 @@ def work(start: Start, brief: Brief, scope: Scope, beat: Heartbeat) -> Report:
             scope,
             modules=ready.modules if ready is not None else (),
             scope_now=partial(scope_now, start.session_api),
+            contract_files=workspace.contract_files,
         ),
         workspace=workspace,
         command_environment=command_environment(

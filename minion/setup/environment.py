@@ -8,7 +8,7 @@ is the setup's last word; without one there is no environment.
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -110,9 +110,10 @@ class Environment:
         data["PATH"] = os.pathsep.join((*self.path(), plain["PATH"]))
         return data if tree is None else {**data, "MINION_TREE": str(tree)}
 
-    def lay_over(self, tree: Path) -> tuple[str, ...]:
-        """Put what setup left into a fresh checkout, where nothing is yet; patterns for `info/exclude` that name it."""
-        laid = [kept for kept in self.record.overlay if self._lay(kept, tree)]
+    def lay_over(self, tree: Path, *, but: Callable[[str], bool] | None = None) -> tuple[str, ...]:
+        """Put what setup left into a fresh checkout, where nothing is yet, `but` some; patterns for `info/exclude` that name it."""
+        wanted = [kept for kept in self.record.overlay if but is None or not but(kept.path)]
+        laid = [kept for kept in wanted if self._lay(kept, tree)]
         return tuple(_pattern(kept.path) for kept in laid)
 
     def _lay(self, kept: OverlayEntry, tree: Path) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from minion.errors import ToolError
 from minion.session import Session
 from minion.tools.tool import Kind, Parameter, Tool
+from minion.workspace.scope import Territory
 
 LARGEST_FILE = 20 * 1024 * 1024
 LONGEST_LINE = 2_000
@@ -77,7 +78,7 @@ def list_directory(session: Session, *, path: str = ".", depth: int = 1) -> str:
     if not place.is_dir():
         raise ToolError(f"{path} is not a directory." if place.exists() else f"{path} does not exist.")
     lines: list[str] = []
-    for line in _entries(place, depth, ""):
+    for line in _entries(place, depth, "", session.territory):
         if len(lines) == MOST_ENTRIES:
             lines.append(f"[only the first {MOST_ENTRIES} entries are shown; list a subdirectory]")
             break
@@ -85,16 +86,17 @@ def list_directory(session: Session, *, path: str = ".", depth: int = 1) -> str:
     return "\n".join(lines) or "(the directory is empty)"
 
 
-def _entries(directory: Path, depth: int, indent: str) -> Iterator[str]:
+def _entries(directory: Path, depth: int, indent: str, territory: Territory) -> Iterator[str]:
     with os.scandir(directory) as found:
-        entries = sorted(found, key=lambda entry: entry.name)
+        shown = (entry for entry in found if not territory.is_hidden(territory.name(Path(entry.path))))
+        entries = sorted(shown, key=lambda entry: entry.name)
     for entry in entries:
         if entry.is_symlink():
             yield f"{indent}{_printable_name(entry.name)} -> {_printable_name(str(Path(entry.path).readlink()))}"
         elif entry.is_dir():
             yield f"{indent}{_printable_name(entry.name)}/"
             if depth > 1 and entry.name != ".git":
-                yield from _entries(Path(entry.path), depth - 1, indent + "  ")
+                yield from _entries(Path(entry.path), depth - 1, indent + "  ", territory)
         else:
             yield f"{indent}{_printable_name(entry.name)}  {entry.stat(follow_symlinks=False).st_size:,}"
 

@@ -22,9 +22,14 @@ TOOLS: dict[str, Tool] = {tool.name: tool for tool in _ALL}
 
 
 def tools_of(brief: Brief) -> dict[str, Tool]:
-    """The tools of a session, by name: without skills there is nothing to load any with."""
+    """The tools of a session, by name: without skills there is nothing to load any with; a contract may take some away."""
     without = () if brief.skills else skills.TOOLS
-    return {tool.name: tool for tool in _ALL if tool not in without}
+    found = {tool.name: tool for tool in _ALL if tool not in without}
+    if brief.terms is None:
+        return found
+    from minion.tools.contract_tools import tools_under  # most sessions have no contract's terms
+
+    return tools_under(brief, brief.terms, found)
 
 
 def schemas_of(brief: Brief) -> list[dict[str, Any]]:

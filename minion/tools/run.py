@@ -12,12 +12,21 @@ def run_command(session: Session, *, command: str, directory: str = ".", timeout
     limits = session.brief.limits
     if "\0" in command:
         raise ToolError("command holds a NUL character.")
+    shell_program = shutil.which("bash", path=session.command_environment["PATH"])
+    if (terms := session.brief.terms) is not None and terms.commands is not None:
+        from minion.tools.command_list import check_commands  # few sessions have a list
+
+        check_commands(command, terms.commands)
+        if shell_program is None:
+            raise ToolError(
+                "Nothing was run: what a line starts can only be told for bash, which is not here."
+            )
     place = session.territory.readable(directory)
     if not place.is_dir():
         raise ToolError(f"{directory} is not a directory of the workspace.")
     allowed_s = min(timeout_s or limits.command_s, limits.command_s)
     done = shell.run(
-        [shutil.which("bash", path=session.command_environment["PATH"]) or "sh", "-c", command],
+        [shell_program or "sh", "-c", command],
         directory=place,
         environment=session.command_environment,
         timeout_s=allowed_s,

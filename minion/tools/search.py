@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from minion import shell
@@ -29,8 +29,10 @@ def search_files(
     within = session.territory.name(place)
     found = shutil.which("rg", path=session.command_environment["PATH"])
     command = _ripgrep if found else _git_grep
+    terms = session.brief.terms
+    hidden = terms.secret_paths if terms is not None else ()
     done = shell.run(
-        command(pattern, within, glob, ignore_case=ignore_case),
+        command(pattern, within, glob, ignore_case=ignore_case, hidden=hidden),
         directory=session.territory.root,
         environment=session.command_environment,
         timeout_s=SEARCH_TIMEOUT_S,
@@ -43,7 +45,7 @@ def search_files(
     return _few(done.output.splitlines(), MOST_LINES, "lines") or "No line matches."
 
 
-def _ripgrep(pattern: str, within: str, glob: str, *, ignore_case: bool) -> list[str]:
+def _ripgrep(pattern: str, within: str, glob: str, *, ignore_case: bool, hidden: Sequence[str]) -> list[str]:
     words = [
         "rg",
         "--line-number",
@@ -55,15 +57,18 @@ def _ripgrep(pattern: str, within: str, glob: str, *, ignore_case: bool) -> list
     ]
     words += [f"--max-columns={LONGEST_LINE}", "--max-columns-preview", "--glob=!.git"]
     words += [f"--glob={glob}"] if glob else []
+    words += [f"--glob=!/{path.lstrip('/')}" for path in hidden]
     words += ["--ignore-case"] if ignore_case else []
     return [*words, "--regexp", pattern, "--", within]
 
 
-def _git_grep(pattern: str, within: str, glob: str, *, ignore_case: bool) -> list[str]:
+def _git_grep(pattern: str, within: str, glob: str, *, ignore_case: bool, hidden: Sequence[str]) -> list[str]:
     words = ["git", "grep", "--untracked", "--line-number", "-I", "--perl-regexp", "--no-color"]
     words += ["--ignore-case"] if ignore_case else []
     place = within if not glob else f":(glob){'' if within == '.' else within + '/'}**/{glob.lstrip('/')}"
-    return [*words, "-e", pattern, "--", place]
+    names = [path.strip("/") for path in hidden]
+    without = [f":(exclude,glob){name}{below}" for name in names for below in ("", "/**")]
+    return [*words, "-e", pattern, "--", place, *without]
 
 
 def glob_files(session: Session, *, pattern: str, path: str = ".") -> str:
@@ -76,6 +81,7 @@ def glob_files(session: Session, *, pattern: str, path: str = ".") -> str:
         raise ToolError(f"{pattern!r} is not a glob: {error}.") from error
     names = (os.path.relpath(file, place) for file in _walk(place))
     matching = sorted(session.territory.name(place / name) for name in names if wanted.fullmatch(name))
+    matching = [name for name in matching if not session.territory.is_hidden(name)]
     return _few(matching, MOST_FILES, "files") or "No file matches."
 
 

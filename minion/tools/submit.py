@@ -1,7 +1,7 @@
 """Ending the session: done, or blocked. Finished work is committed and pushed before it is called finished."""
 
 from minion.errors import GitFailed, ToolError
-from minion.protocol import Outcome
+from minion.protocol import Outcome, Terms
 from minion.session import Session
 from minion.tools.tool import Kind, Parameter, Submission, Tool
 
@@ -15,10 +15,11 @@ def task_complete(
     replies: tuple[str, ...] = (),
     learnings: tuple[str, ...] = (),
     follow_ups: tuple[str, ...] = (),
+    outcome: str = "done",
 ) -> Submission:
     try:
         tree = session.workspace.snapshot()
-        doubt = "" if session.warned else _doubt(session, tree)
+        doubt = "" if session.warned else _doubt(session, tree, outcome)
         if doubt:
             session.warned = True
             raise ToolError(f"{doubt} If this is as it should be, call task_complete again.")
@@ -31,13 +32,14 @@ def task_complete(
         replies=replies,
         learnings=learnings,
         follow_ups=follow_ups,
+        result=outcome,
     )
 
 
-def _doubt(session: Session, tree: str) -> str:
+def _doubt(session: Session, tree: str, outcome: str) -> str:
     """What an evaluator would certainly send back."""
     changed = session.workspace.changed(tree)
-    if not changed:
+    if not changed and outcome == "done" and _needs_change(session.brief.terms):
         return "No file of the repository has changed. If the task cannot be done, use task_blocked."
     outside = session.territory.outside(changed)
     if not outside:
@@ -46,8 +48,16 @@ def _doubt(session: Session, tree: str) -> str:
     return f"These changed files are outside your scope and the work will be sent back for them: {listed}. Undo them."
 
 
-def task_blocked(_session: Session, *, reason: str) -> Submission:
-    return Submission(outcome=Outcome.BLOCKED, summary=reason)
+def _needs_change(terms: Terms | None) -> bool:
+    """Whether work that changes no file misses what is asked for."""
+    return terms is None or any(
+        item.partition(":")[0].strip() in ("diff_non_empty", "evaluation_passed") for item in terms.criteria
+    )
+
+
+def task_blocked(session: Session, *, reason: str, event: str = "needs_escalation") -> Submission:
+    told = "" if session.brief.terms is None else event
+    return Submission(outcome=Outcome.BLOCKED, summary=reason, event=told)
 
 
 TOOLS = (

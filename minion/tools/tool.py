@@ -11,12 +11,13 @@ from minion.protocol import Outcome
 
 
 class Kind(StrEnum):
-    """The JSON type of a parameter; `texts` is an array of strings."""
+    """The JSON type of a parameter; `texts` is an array of strings, `texts_by_name` an object of them."""
 
     TEXT = "string"
     NUMBER = "integer"
     FLAG = "boolean"
     TEXTS = "array"
+    TEXTS_BY_NAME = "object"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +36,8 @@ class Parameter:
         schema: dict[str, Any] = {"type": self.kind, "description": self.meaning}
         if self.kind is Kind.TEXTS:
             schema["items"] = {"type": "string"}
+        if self.kind is Kind.TEXTS_BY_NAME:
+            schema["additionalProperties"] = {"type": "string"}
         if self.choices:
             schema["enum"] = list(self.choices)
         if self.least is not None:
@@ -43,12 +46,14 @@ class Parameter:
             schema["maximum"] = self.most
         return schema
 
-    def read(self, value: object) -> str | int | tuple[str, ...]:
+    def read(self, value: object) -> str | int | tuple[str, ...] | dict[str, str]:
         """The value in this parameter's type, forgiving what models commonly get wrong. Raises ToolError."""
         if self.kind is Kind.NUMBER:
             return self._number(value)
         if self.kind is Kind.TEXTS:
             return self._texts(value)
+        if self.kind is Kind.TEXTS_BY_NAME:
+            return self._texts_by_name(value)
         if self.kind is Kind.FLAG:
             return self._flag(value)
         if not isinstance(value, str):
@@ -82,6 +87,13 @@ class Parameter:
             raise ToolError(f"{self.name} must be a list of strings.")
         return tuple(_encodable(self.name, item) for item in value)
 
+    def _texts_by_name(self, value: object) -> dict[str, str]:
+        if isinstance(value, str):
+            value = _list_in(value)
+        if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
+            raise ToolError(f"{self.name} must be an object whose values are strings.")
+        return {_encodable(self.name, str(name)): _encodable(self.name, item) for name, item in value.items()}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
@@ -92,6 +104,10 @@ class Submission:
     replies: tuple[str, ...] = ()
     learnings: tuple[str, ...] = ()
     follow_ups: tuple[str, ...] = ()
+    result: str = "done"
+    event: str = ""
+    answer: str = ""
+    """The last three as in a report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,13 @@ diff is the one that counts.
 import os
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from minion.errors import ToolError
 from minion.protocol import PROTECTED_ALWAYS, Scope
+
+if TYPE_CHECKING:
+    from minion.workspace.contract_files import ContractFiles
 
 
 class Territory:
@@ -22,17 +26,27 @@ class Territory:
         *,
         modules: Collection[str] = (),
         scope_now: Callable[[], Scope | None] = lambda: None,
+        contract_files: "ContractFiles | None" = None,
     ) -> None:
         """`modules` are submodules that have their files: for reading, and part of another repository. `scope_now` says what
-        people have granted meanwhile, None where that cannot be had."""
+        people have granted meanwhile, None where that cannot be had. `contract_files` are those its contract closes."""
         self.root = Path(os.path.realpath(root))
         self.scope = scope
         self._modules = modules
         self._scope_now = scope_now
+        self._contract_files = contract_files
 
     def readable(self, path: str) -> Path:
-        """The real place of a path. Raises ToolError when it is not inside the workspace."""
-        return self._resolve(path)[1]
+        """The real place of a path. Raises ToolError when it is not inside the workspace, or kept out of sight."""
+        lexical, real = self._resolve(path)
+        for place in (lexical, real):
+            if self.is_hidden(name := self.name(place)):
+                raise ToolError(self._closed(name))
+        return real
+
+    def is_hidden(self, name: str) -> bool:
+        """Whether the contract keeps a path out of sight."""
+        return self._contract_files is not None and self._contract_files.is_hidden(name)
 
     def writable(self, path: str) -> Path:
         """The real place of a path that may be written. Raises ToolError that says how to ask for more."""
@@ -50,11 +64,12 @@ class Territory:
 
     def outside(self, paths: Sequence[str]) -> list[str]:
         """Those of the paths that are outside the scope, looked at again before that is said: a person may have granted them."""
-        found = [path for path in paths if not self.scope.allows(path)]
+        closed = [path for path in paths if self._closed(path)]
+        found = [path for path in paths if path not in closed and not self.scope.allows(path)]
         if found and (now := self._scope_now()) is not None:
             self.scope = now
             found = [path for path in found if not now.allows(path)]
-        return found
+        return closed + found
 
     def name(self, place: Path) -> str:
         """A place inside the workspace as people write it: relative, with `/`."""
@@ -73,9 +88,15 @@ class Territory:
             raise ToolError(f"{path!r} leads outside the workspace through a symbolic link.")
         return lexical, real
 
+    def _closed(self, name: str) -> str:
+        """Why the contract closes a path, whatever the scope says; empty where it does not."""
+        return "" if self._contract_files is None else self._contract_files.refusal(name)
+
     def _refusal(self, name: str) -> str:
         if name == ".":
             return "That is the workspace itself, not a file in it."
+        if closed := self._closed(name):
+            return closed
         if any(part.casefold() in PROTECTED_ALWAYS for part in name.split("/")):
             return f"{name} is protected: no session may write it, and that cannot be asked for."
         return (

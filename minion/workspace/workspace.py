@@ -21,6 +21,7 @@ from minion.workspace.ready import ReadyCopy
 
 if TYPE_CHECKING:
     from minion.setup.environment import Environment
+    from minion.workspace.contract_files import ContractFiles
 
 _MOVED = re.compile(r"fetch first|non-fast-forward|cannot lock ref|failed to update ref")
 """How git says that the branch is not where it was."""
@@ -56,6 +57,8 @@ class Workspace:
         self._ready = ready
         self._environment = environment
         self._index = home / "save.index"
+        self.contract_files = _contract_files(brief)
+        self._saves = brief.terms is None or brief.terms.consultation is None
         self._saved_tree = ""
         self._lock = threading.Lock()
         self._cloning: threading.Thread | None = None
@@ -85,13 +88,17 @@ class Workspace:
     def changed(self, tree: str) -> tuple[str, ...]:
         """Paths in which a snapshot differs from where the work started."""
         listed = self._git.run(self.root, "diff-tree", "-r", "-z", "--name-only", self._start, tree)
-        return tuple(name for name in listed.split("\0") if name)
+        names = tuple(name for name in listed.split("\0") if name)
+        return names if self.contract_files is None else self.contract_files.changed(self.root, names)
 
     def save(self, message: str, tree: str | None = None) -> None:
-        """Commit a snapshot (one made now, if none is given) and push it, if the branch does not hold it already.
+        """Commit a snapshot (one made now, if none is given) and push it, if the branch does not hold it already. Nothing of a
+        consultation is kept.
 
         Raises GitFailed when the tree cannot be committed or the session API refuses it.
         """
+        if not self._saves:
+            return
         with self._lock:
             tree = tree or self._write_tree(strict=True)
             parent = self.head or self._start
@@ -101,6 +108,8 @@ class Workspace:
 
     def rescue(self, message: str) -> None:
         """Save what can be saved, once, and let it go when that fails: work in progress."""
+        if not self._saves:
+            return
         with self._lock:
             patience_s, self.patience_s = self.patience_s, 0.0
             try:
@@ -117,6 +126,8 @@ class Workspace:
         try:
             tree = checkout.make(self._ready)
             self._lay_over()
+            if self.contract_files is not None:
+                self.contract_files.begin(self._git, self.root)
             self._saved_tree = tree
         except GitFailed as error:
             self._clone_failure = error
@@ -125,7 +136,8 @@ class Workspace:
 
     def _lay_over(self) -> None:
         """Put in what the repository's setup left beside its files; that is never saved."""
-        laid = () if self._environment is None else self._environment.lay_over(self.root)
+        hidden = None if self.contract_files is None else self.contract_files.is_hidden
+        laid = () if self._environment is None else self._environment.lay_over(self.root, but=hidden)
         if laid:
             with (self.root / ".git" / "info" / "exclude").open("a", encoding="utf-8") as exclude:
                 exclude.writelines(f"{name}\n" for name in laid)
@@ -172,6 +184,8 @@ class Workspace:
                 self._git.run(self.root, *words, extra=extra, check=strict)
             except GitFailed as error:
                 raise _add_failure(error) from error
+        if self.contract_files is not None:
+            self.contract_files.settle(self._git, self.root, extra, strict=strict)
         tree = self._git.run(self.root, "write-tree", extra=extra).strip()
         tree = self._without_links(tree, strict=strict)
         if self._ready is None or not (large := self._ready.large):
@@ -198,6 +212,14 @@ class Workspace:
 
     def _persistently(self, attempt: Callable[[], str]) -> str:
         return persistently(attempt, patience_s=self.patience_s)
+
+
+def _contract_files(brief: Brief) -> "ContractFiles | None":
+    if brief.terms is None:
+        return None
+    from minion.workspace import contract_files  # most sessions have no contract's terms
+
+    return contract_files.of(brief.terms, brief.scope)
 
 
 def _add_failure(error: GitFailed) -> GitFailed:

@@ -75,7 +75,11 @@ ALLOWED["app"] |= {
     "overlord.wakeup",
     "overlord.process_limits",
 }
-ALLOWED["entrypoints"] |= ALLOWED["app"] | {"overlord.embedded", "overlord.http_server"}
+ALLOWED["entrypoints"] |= ALLOWED["app"] | {
+    "overlord.embedded",
+    "overlord.http_server",
+    "minion.agent.prompt",
+}
 
 ORDER: dict[str, tuple[str, ...]] = {
     "domain": (

@@ -73,7 +73,7 @@ def make_session(home: Path, files: Mapping[str, str | bytes], **brief: Any) -> 
     return Session(
         brief=told,
         session_api=session_api,
-        territory=Territory(workspace.root, told.scope),
+        territory=Territory(workspace.root, told.scope, contract_files=workspace.contract_files),
         workspace=workspace,
         command_environment=command_environment({"PATH": os.environ["PATH"]}, home),
         interrupts=Interrupts(),
