@@ -10,6 +10,9 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
+import tempfile
 import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -53,6 +56,8 @@ from minion.session_api import Answer, SessionApi, _accepted
 from minion.setup.environment import Environment
 from minion.shell import command_environment
 from minion.tools.registry import schemas_of
+from minion.workspace import contract_files
+from minion.workspace.contract_files import ContractFiles, is_plan
 from minion.workspace.scope import Territory
 from minion.workspace.workspace import Workspace
 from overlord.adapters.process.layers import ProcessLayers
@@ -209,7 +214,12 @@ class Ground:
         session = Session(
             brief=brief,
             session_api=session_api,
-            territory=Territory(workspace.root, scope, scope_now=partial(scope_now, session_api)),
+            territory=Territory(
+                workspace.root,
+                scope,
+                scope_now=partial(scope_now, session_api),
+                contract_files=workspace.contract_files,
+            ),
             workspace=workspace,
             command_environment={
                 **command_environment(started, home, tree=workspace.root),
@@ -249,11 +259,37 @@ def _step(step: CheckStep, brief: Brief, base: Files, head: Files) -> StepResult
         tree |= {path: base[path]} if path in base else {}
     files = {path: entry.data for path, entry in tree.items() if entry.mode not in {LINK, SUBMODULE}}
     forges = "forges" in brief.issue.title and step.tree is not Tree.BASE
+    if step.name.startswith("criterion-"):
+        return _shell(step, brief, files)
     told: dict[str, Any] = {"exit_code": 0, "captured": ""}
     if not step.capture and not forges:
         told = player._tested(files, list(step.command))
     outcome = StepOutcome(told.pop("outcome", StepOutcome.RAN))
     return StepResult(name=step.name, outcome=outcome, command=step.command, duration_s=0.01, **told)
+
+
+def _shell(step: CheckStep, brief: Brief, files: dict[str, bytes]) -> StepResult:
+    """A step of a criterion, which is a program to run on the files and the plan."""
+    plan = brief.terms.plan if step.plan and brief.terms is not None else ()
+    with tempfile.TemporaryDirectory() as place:
+        for path, data in {**files, **{item.path: item.text.encode() for item in plan}}.items():
+            target = Path(place, path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+        plain = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": place}
+        done = subprocess.run(
+            step.command, cwd=place, env=plain, capture_output=True, timeout=60, check=False, text=True
+        )
+    outcome = StepOutcome.RAN
+    output = done.stdout + done.stderr
+    return StepResult(
+        name=step.name,
+        outcome=outcome,
+        command=step.command,
+        duration_s=0.01,
+        exit_code=done.returncode,
+        output=output,
+    )
 
 
 class _Stops(Interrupts):
@@ -348,6 +384,15 @@ class MemoryWorkspace(Workspace):
         self._saved_tree = self._ground.objects.tree(self._begun)
         write_out(self._begun, self.root)
         self._laid = set(self._environment.lay_over(self.root)) if self._environment is not None else set()
+        if self.contract_files is not None:
+            self._go_by(self.contract_files)
+
+    def _go_by(self, files: ContractFiles) -> None:
+        """Take what is secret out of sight, and lay the plan."""
+        for path in filter(files.is_hidden, self._begun):
+            (self.root / path).unlink()
+        for path, text in files._laid.items():
+            contract_files._lay(self.root, path, text, is_closed=bool(files.refusal(path)))
 
     def wait(self) -> None:
         """It was made at once."""
@@ -360,9 +405,12 @@ class MemoryWorkspace(Workspace):
             self._ground.objects.trees[Sha(tree)],
             self._ground.objects.commits[Sha(self._start)].tree,
         )
-        return tuple(sorted(path for path in {*now, *start} if now.get(path) != start.get(path)))
+        names = tuple(sorted(path for path in {*now, *start} if now.get(path) != start.get(path)))
+        return names if self.contract_files is None else self.contract_files.changed(self.root, names)
 
     def save(self, message: str, tree: str | None = None) -> None:
+        if not self._saves:
+            return
         sha = Sha(tree or self.snapshot())
         if sha == self._saved_tree:
             return
@@ -387,6 +435,10 @@ class MemoryWorkspace(Workspace):
                 if path in self._begun or not (ignored.match_file(path) or self._is_laid(path)):
                     found[path] = _entry(place)
         modules = {path: entry for path, entry in self._begun.items() if entry.mode == SUBMODULE}
+        if (files := self.contract_files) is not None:
+            is_left_out = files._has_plan and not files._opened
+            found = {path: entry for path, entry in found.items() if not (is_left_out and is_plan(path))}
+            found |= {path: entry for path, entry in self._begun.items() if files.is_hidden(path)}
         return found | modules
 
     def _is_laid(self, path: str) -> bool:

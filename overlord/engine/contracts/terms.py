@@ -56,6 +56,7 @@ async def terms_of(parts: Parts, job: Job, turn: Turn, base: Sha, asked: Asked |
         outcomes=tuple(dict.fromkeys((DONE, *(word for word in phase.next if word != "blocked")))),
         events=tuple(turn.contract.events),
         plan=known.plan,
+        plan_outputs=turn.plan_patterns if own else (),
         inputs=phase.inputs or (),
         reads=tuple(path for path in READ_FIRST if path in listing),
         assignments=known.assignments,
