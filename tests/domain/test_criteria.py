@@ -1,9 +1,12 @@
 """Criteria as values: how they are written, what each says of what was seen, and that nothing unclear is met."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from minion.protocol import CheckStep, StepOutcome, StepResult
@@ -20,6 +23,7 @@ from overlord.domain.contracts.criteria.registry import (
     steps_of,
     wants_evaluation,
 )
+from overlord.domain.contracts.delegation import Delegation
 from overlord.domain.scope.check import Change
 from overlord.domain.text.problem import first_problem
 
@@ -120,6 +124,7 @@ def test_what_the_engine_asks_of_all_of_them() -> None:
         ({"diff_non_empty": True, "evaluation_passed": True}, "a criterion is a mapping of one key"),
         ({"diff_non_empty": False}, "0.diff_non_empty.diff_non_empty: "),
         ({"command_succeeds": ""}, "0.command_succeeds.command_succeeds.run: "),
+        ({"command_succeeds": " \n"}, "a command is not empty"),
         ({"command_succeeds": "a\0b"}, "a command has no NUL character"),
         ({"command_succeeds": "x" * 4001}, "at most 4000 characters"),
         ({"command_succeeds": {"run": "x", "timeout": 3}}, "unknown key '0.command_succeeds."),
@@ -501,3 +506,18 @@ def test_a_long_command_is_one_short_line_in_what_people_read() -> None:
     described = one("command_succeeds", "a\nb \u202e" + "x" * 3000).describe()
     assert described.startswith("command_succeeds: a b x")
     assert len(described) < 230
+
+
+PAGE = Path(__file__).parents[2] / "docs/criteria.md"
+
+
+def test_the_page_shows_every_kind_and_its_examples_are_read() -> None:
+    blocks = [
+        yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    ]
+    read = [ADAPTER.validate_python(block["criteria"]) for block in blocks if "criteria" in block]
+    assert [criterion.kind for criterion in read[0]] == [kind.kind for kind in KINDS]
+    assert re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.MULTILINE) == [kind.kind for kind in KINDS]
+    [delegation] = [block for block in blocks if "assignments" in block]
+    content = yaml.safe_dump(delegation, sort_keys=False).encode()
+    assert Delegation.parse(content, "plan/delegation.yaml").order == ("backend", "frontend")
