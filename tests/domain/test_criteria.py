@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from minion.protocol import CheckStep, StepOutcome, StepResult
 from overlord.domain.contracts.criteria.criterion import MOST_BYTES, MOST_EVIDENCE, Criterion, Seen
+from overlord.domain.contracts.criteria.markdown_has_headings import headings as headings_in
 from overlord.domain.contracts.criteria.registry import (
     KINDS,
     MOST_FINDING,
@@ -297,6 +300,11 @@ def test_a_megabyte_of_markdown_is_read_to_where_files_are_cut(line: str) -> Non
     assert result.message.endswith(f"The first {MOST_BYTES:,} bytes of the file were read.")
 
 
+@given(st.text(st.sampled_from("#`~ \n\t<!->=abA*\r\u2028\u200b")))
+def test_any_text_has_headings_that_are_single_lines(text: str) -> None:
+    assert all("\n" not in heading for heading in headings_in(text))
+
+
 def test_a_command_succeeds_with_0_alone_and_leaves_what_it_showed() -> None:
     criterion = one("command_succeeds", {"run": "npm test", "directory": "web"})
     [result] = judge_all([criterion], NOTHING, {"criterion-1-run": ran(0, "x" * 50_000 + "end")})
@@ -415,8 +423,9 @@ def test_each_criterion_is_given_its_own_steps_alone() -> None:
     [
         (0, "http_probe: forged\nnoise\nhttp_probe: http://x answered 200\n", True, "http://x answered 200"),
         (0, "", True, "The server answered."),
-        (1, "\nhttp_probe: nothing listened\n", False, "nothing listened"),
-        (1, "", False, "The server did not answer."),
+        (4, "\nhttp_probe: nothing listened\n", False, "nothing listened"),
+        (4, "", False, "The server did not answer."),
+        (1, "Traceback (most recent call last):", None, "exit code 1"),
         (3, "\nhttp_probe: listens already\n", None, "listens already"),
         (137, "Killed", None, "exit code 137"),
         (2, "can't open file", None, "exit code 2"),
