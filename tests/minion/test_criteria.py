@@ -1,6 +1,7 @@
 """Criteria against a real check session: what their steps really show, and that no server, script or command can fake or hang it."""
 
-from collections.abc import Callable, Mapping
+import socket
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -203,11 +204,14 @@ def test_somebody_elses_server_is_not_taken_for_ours(decide: Decide, session_lis
     assert "listens at" in result.message
 
 
-@pytest.fixture
-def session_listener() -> Any:
-    """The port of somebody who listens on this machine."""
-    import socket
+def test_a_server_that_ends_who_asks_it_is_not_judged(decide: Decide) -> None:
+    [result] = decide({"x": ""}, {"http_answers": {"start": "kill -9 $PPID; sleep 600", "path": "/"}})
+    assert (result.is_met, result.exit_code) == (None, 137)
 
+
+@pytest.fixture
+def session_listener() -> Iterator[int]:
+    """The port of somebody who listens on this machine."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         yield listener.getsockname()[1]
 
