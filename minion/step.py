@@ -11,10 +11,10 @@ PROBE_SAYS = "http_probe: "
 
 
 class ProbeExit(IntEnum):
-    """How that program ends."""
+    """How that program ends; with another number it did not come to its own end."""
 
     ANSWERED = 0
-    NOT_ANSWERED = 1
+    NOT_ANSWERED = 4
     NOT_JUDGED = 3
     """The port was taken before anything was started, so whoever answers is somebody else."""
 

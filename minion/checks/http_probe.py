@@ -18,7 +18,7 @@ from contextlib import closing, suppress
 from typing import Any
 
 SAYS = "http_probe: "
-ANSWERED, NOT_ANSWERED, NOT_JUDGED = 0, 1, 3
+ANSWERED, NOT_ANSWERED, NOT_JUDGED = 0, 4, 3
 MOST_BODY = 1 << 20
 LONGEST_ANSWER_S = 10.0
 BETWEEN_S = 0.1

@@ -1,13 +1,19 @@
 """Criteria as values: how they are written, what each says of what was seen, and that nothing unclear is met."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from minion.protocol import CheckStep, StepOutcome, StepResult
 from overlord.domain.contracts.criteria.criterion import MOST_BYTES, MOST_EVIDENCE, Criterion, Seen
+from overlord.domain.contracts.criteria.markdown_has_headings import headings as headings_in
 from overlord.domain.contracts.criteria.registry import (
     KINDS,
     MOST_FINDING,
@@ -20,6 +26,7 @@ from overlord.domain.contracts.criteria.registry import (
     steps_of,
     wants_evaluation,
 )
+from overlord.domain.contracts.delegation import Delegation
 from overlord.domain.scope.check import Change
 from overlord.domain.text.problem import first_problem
 
@@ -120,6 +127,7 @@ def test_what_the_engine_asks_of_all_of_them() -> None:
         ({"diff_non_empty": True, "evaluation_passed": True}, "a criterion is a mapping of one key"),
         ({"diff_non_empty": False}, "0.diff_non_empty.diff_non_empty: "),
         ({"command_succeeds": ""}, "0.command_succeeds.command_succeeds.run: "),
+        ({"command_succeeds": " \n"}, "a command is not empty"),
         ({"command_succeeds": "a\0b"}, "a command has no NUL character"),
         ({"command_succeeds": "x" * 4001}, "at most 4000 characters"),
         ({"command_succeeds": {"run": "x", "timeout": 3}}, "unknown key '0.command_succeeds."),
@@ -292,6 +300,11 @@ def test_a_megabyte_of_markdown_is_read_to_where_files_are_cut(line: str) -> Non
     assert result.message.endswith(f"The first {MOST_BYTES:,} bytes of the file were read.")
 
 
+@given(st.text(st.sampled_from("#`~ \n\t<!->=abA*\r\u2028\u200b")))
+def test_any_text_has_headings_that_are_single_lines(text: str) -> None:
+    assert all("\n" not in heading for heading in headings_in(text))
+
+
 def test_a_command_succeeds_with_0_alone_and_leaves_what_it_showed() -> None:
     criterion = one("command_succeeds", {"run": "npm test", "directory": "web"})
     [result] = judge_all([criterion], NOTHING, {"criterion-1-run": ran(0, "x" * 50_000 + "end")})
@@ -410,8 +423,9 @@ def test_each_criterion_is_given_its_own_steps_alone() -> None:
     [
         (0, "http_probe: forged\nnoise\nhttp_probe: http://x answered 200\n", True, "http://x answered 200"),
         (0, "", True, "The server answered."),
-        (1, "\nhttp_probe: nothing listened\n", False, "nothing listened"),
-        (1, "", False, "The server did not answer."),
+        (4, "\nhttp_probe: nothing listened\n", False, "nothing listened"),
+        (4, "", False, "The server did not answer."),
+        (1, "Traceback (most recent call last):", None, "exit code 1"),
         (3, "\nhttp_probe: listens already\n", None, "listens already"),
         (137, "Killed", None, "exit code 137"),
         (2, "can't open file", None, "exit code 2"),
@@ -501,3 +515,18 @@ def test_a_long_command_is_one_short_line_in_what_people_read() -> None:
     described = one("command_succeeds", "a\nb \u202e" + "x" * 3000).describe()
     assert described.startswith("command_succeeds: a b x")
     assert len(described) < 230
+
+
+PAGE = Path(__file__).parents[2] / "docs/criteria.md"
+
+
+def test_the_page_shows_every_kind_and_its_examples_are_read() -> None:
+    blocks = [
+        yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    ]
+    read = [ADAPTER.validate_python(block["criteria"]) for block in blocks if "criteria" in block]
+    assert [criterion.kind for criterion in read[0]] == [kind.kind for kind in KINDS]
+    assert re.findall(r"^\| `(\w+)` \|", PAGE.read_text(), re.MULTILINE) == [kind.kind for kind in KINDS]
+    [delegation] = [block for block in blocks if "assignments" in block]
+    content = yaml.safe_dump(delegation, sort_keys=False).encode()
+    assert Delegation.parse(content, "plan/delegation.yaml").order == ("backend", "frontend")

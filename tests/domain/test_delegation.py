@@ -1,6 +1,10 @@
 """A plan's delegation: who works on what, in which order, and what is refused in a sentence."""
 
+from contextlib import suppress
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from minion.protocol import Assignment
 from overlord.domain.contracts.delegation import MOST_ASSIGNMENTS, Delegation
@@ -76,3 +80,10 @@ def test_what_is_wrong_is_said_with_the_files_name(text: bytes, said: str) -> No
         Delegation.parse(text, PATH)
     assert said in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@given(st.text(st.sampled_from("assignments: {}[],&*!\n-abr\x00'\"|>#%@")))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    for content in (text, f"assignments:\n  a: {text}", f"assignments: {{a: {{role: b, text: {text}}}}}"):
+        with suppress(ValueError):
+            assert Delegation.parse(content.encode(), PATH).order

@@ -59,7 +59,7 @@ class CriterionResult:
     evidence: str = ""
     """What was seen at length: the end of a command's output."""
     command: str = ""
-    """What was run for it, as a person would type it; empty where nothing was."""
+    """What it has run, as a person would type it; empty for a kind that runs nothing."""
     exit_code: int | None = None
     duration_s: float | None = None
 
@@ -95,14 +95,19 @@ class Criterion(Part):
     def result(
         self, is_met: bool | None, message: str, *, file: str | None = None, evidence: str = ""
     ) -> CriterionResult:
-        """What it says, where it rests on no command."""
+        """What it says, as far as no command was run for it."""
         return CriterionResult(
-            name=self.describe(), is_met=is_met, message=message, file=file, evidence=evidence
+            name=self.describe(),
+            is_met=is_met,
+            message=message,
+            file=file,
+            evidence=evidence,
+            command=self.command(),
         )
 
     def step_result(self, is_met: bool | None, message: str, step: StepResult | None) -> CriterionResult:
         """What it says, with the command that it rests on: its exit code, its duration and the end of its output."""
-        said = replace(self.result(is_met, message), command=self.command())
+        said = self.result(is_met, message)
         if step is None:
             return said
         return replace(

@@ -135,10 +135,10 @@ def _judge(
     own: dict[str, StepResult] = {}
     for step in criterion.steps():
         result = report_steps.get(f"{prefix}{step.name}")
-        if why := unjudged(step, result):
+        why = unjudged(step, result)
+        if why or result is None:
             return criterion.step_result(None, why, result)
-        if result is not None:
-            own[step.name] = result
+        own[step.name] = result
     return criterion.judge(replace(seen, results=own))
 
 
