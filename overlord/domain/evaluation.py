@@ -109,58 +109,12 @@ SHOWN_LAST = frozenset({"failing-before", "flaky", "changed-test", "removed-test
 
 
 def usually_required(checks: Sequence[CheckResult]) -> Sequence[CheckName]:
-    """What a pass needs by the checks themselves: where a contract's criteria were judged, tests and lint only where they were made."""
+    """What a pass needs by the checks themselves: where a contract's criteria were judged and neither tests nor lint were, these
+    were not asked for."""
     made = {check.name for check in checks}
     if CheckName.CRITERIA in made and made.isdisjoint({CheckName.TESTS, CheckName.LINT}):
         return (CheckName.SCOPE, CheckName.INTEGRITY, CheckName.CRITERIA)
     return REQUIRED
-
-
-def overall(self) -> Verdict:
-        return overall(self.checks)
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        return ordered(finding for check in self.checks for finding in check.findings)
-
-    @property
-    def feedback(self) -> str:
-        """The findings as one text, worst first, for the brief of a revision and for people."""
-        return "\n".join(describe(finding) for finding in self.findings)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RevisionRequest:
-    """What sends a session back on the same branch."""
-
-    job_id: int
-    revision_number: int
-    findings: tuple[Finding, ...]
-
-
-REQUIRED = (CheckName.SCOPE, CheckName.INTEGRITY, CheckName.TESTS, CheckName.LINT)
-"""What a pass needs, besides the review where there is one."""
-
-
-SHOWN_FIRST = ("red-test-rewritten", "red-test-gone", "red-test-skipped", "red-test-left", "unproven")
-"""Rules of findings that are named before all others, in this order."""
-ABOUT_TESTS = frozenset({*SHOWN_FIRST, "expectation-changed"})
-"""Of these a person may say, after the last revision, that they are meant: a test can be wrong."""
-SHOWN_LAST = frozenset({"failing-before", "flaky", "changed-test", "removed-test", "red-test-explained"})
-"""Rules of findings that are told and held against nobody."""
-
-
-def usually_required(checks: Sequence[CheckResult]) -> Sequence[CheckName]:
-    """What a pass needs by the checks themselves: where a contract's criteria were judged, tests and lint only where they were made."""
-    made = {check.name for check in checks}
-    if CheckName.CRITERIA not in made:
-        return REQUIRED
-    return (
-        CheckName.SCOPE,
-        CheckName.INTEGRITY,
-        CheckName.CRITERIA,
-        *(name for name in REQUIRED[2:] if name in made),
-    )
 
 
 def overall(checks: Sequence[CheckResult], required: Sequence[CheckName] | None = None) -> Verdict:
