@@ -66,7 +66,8 @@ FILLED[4] = (
     'INSERT INTO "browser_sessions" VALUES(\'cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc\',NULL,\'web:alice@local\',\'2026-03-02T09:00:00+00:00\',\'2026-03-09T09:00:00+00:00\',\'2026-03-02T09:00:00+00:00\');',
 )
 FILLED[5] = (
-    *FILLED[4],
+    *(row for row in FILLED[4] if not row.startswith('INSERT INTO "browser_sessions"')),
+    "INSERT INTO \"browser_sessions\" VALUES('bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb',1,'web:ci','2026-03-02T09:00:00+00:00','2026-03-09T09:00:00+00:00','2026-03-02T09:00:00+00:00',NULL,'[]',NULL,'');",
     "INSERT INTO \"api_replies\" VALUES('web:ci','k1','0123','{}','2026-03-02T09:00:00+00:00');",
     "INSERT INTO \"seen_decisions\" VALUES('web:ci',1,'1bfa2bdb0ddf6a76','2026-03-02T09:00:00+00:00','',NULL);",
 )
