@@ -100,7 +100,9 @@ async def test_roles_work_in_turn_on_one_branch_with_a_commit_each() -> None:
 async def test_what_misses_is_taken_back_and_the_next_attempt_is_told() -> None:
     async with made_memory_world() as world:
         await begun(world, changed("roles", "coder", "budget", "diff_lines", 4))
-        world.model_will(write("calc.py", "def add(a, b):\n    return a + b\n" + "# x\n" * 20), submit("mended"))
+        world.model_will(
+            write("calc.py", "def add(a, b):\n    return a + b\n" + "# x\n" * 20), submit("mended")
+        )
         world.model_will(edit(*FIX), submit("mended small"))
         world.model_will(write("NOTES.md", "add() adds.\n"), submit("documented"))
         await world.settle()

@@ -37,7 +37,9 @@ async def test_a_labelled_issue_becomes_a_tested_pull_request() -> None:
         assert events.index(draft[1]) < events.index("passed")
         assert [event for event in events if event not in draft] == snapshot(
             [
-                "claimed", 'contract_taken', "session_prepared",
+                "claimed",
+                "contract_taken",
+                "session_prepared",
                 "session_started",
                 "session_ended",
                 "work_submitted",

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from minion.protocol import SessionKind
+from overlord.domain.contracts.turn import Turn
 from overlord.domain.conversation import follow_up
 from overlord.domain.conversation.follow_up import RequestedChange
 from overlord.domain.decision import DecisionState, Subject
@@ -145,6 +146,7 @@ async def _begin(
         had, number = follow_ups.rounds(connection, job.id, kind), _round(connection, now)
         follow_ups.add(connection, [_taken_up(connection, now, number, kind, item) for item in asked])
         moved: dict[str, Any] = {"round": number, "round_kind": kind, "revision": 0, **changes}
+        moved |= _whose_turn(connection, parts, now, asked, moved.get("head_sha", now.head_sha))
         is_answer = now.state is JobState.WAITING  # a person's word to go on
         if had < most or is_answer:
             decisions.close_waiting(connection, job.id, DecisionState.SUPERSEDED, at=at)
@@ -159,6 +161,21 @@ async def _begin(
         return True
 
     return Progress.of(await parts.database.write(Failpoint.ROUND_BEGUN, begin))
+
+
+def _whose_turn(
+    connection: sqlite3.Connection, parts: Parts, job: Job, asked: Sequence[RequestedChange], head: Sha | None
+) -> JobChanges:
+    """Who mends it under a contract of several roles: the one of the last phase that may write most of the files it is about, or
+    else who worked last. Its turn begins at the delivered head, so that nothing older is taken back."""
+    contract = parts.contract_of(connection, job)
+    if contract.keeps_misses:
+        return {}
+    files = [item.finding.file for item in asked if item.finding.file]
+    turns = [Turn.in_phase(contract, job.phase, name) for name in contract.phase(job.phase).actors]
+    could = {turn.role_name: sum(map(turn.scope().allows, files)) for turn in turns}
+    best = max(could, key=lambda name: (could[name], name == job.role), default=job.role)
+    return {"role": best, "role_sha": head}
 
 
 def _round(connection: sqlite3.Connection, job: Job) -> int:
@@ -209,6 +226,7 @@ async def _take_foreign(parts: Parts, job: Job, head: Sha) -> Progress:
             data=data,
             reason="somebody pushed to its branch",
             head_sha=head,
+            role_sha=head if now.role else None,  # nobody takes their work back
             pushed_sha=head,
             pushing_sha=head,
             base_sha=base or job.base_sha,
