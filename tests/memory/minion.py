@@ -53,6 +53,7 @@ from minion.session_api import Answer, SessionApi, _accepted
 from minion.setup.environment import Environment
 from minion.shell import command_environment
 from minion.tools.registry import schemas_of
+from minion.workspace.contract_files import is_plan
 from minion.workspace.scope import Territory
 from minion.workspace.workspace import Workspace
 from overlord.adapters.process.layers import ProcessLayers
@@ -209,7 +210,12 @@ class Ground:
         session = Session(
             brief=brief,
             session_api=session_api,
-            territory=Territory(workspace.root, scope, scope_now=partial(scope_now, session_api)),
+            territory=Territory(
+                workspace.root,
+                scope,
+                scope_now=partial(scope_now, session_api),
+                contract_files=workspace.contract_files,
+            ),
             workspace=workspace,
             command_environment={
                 **command_environment(started, home, tree=workspace.root),
@@ -348,6 +354,10 @@ class MemoryWorkspace(Workspace):
         self._saved_tree = self._ground.objects.tree(self._begun)
         write_out(self._begun, self.root)
         self._laid = set(self._environment.lay_over(self.root)) if self._environment is not None else set()
+        if (kept := self.contract_files) is not None:
+            for path in filter(kept.is_hidden, self._begun):
+                (self.root / path).unlink()
+            kept.lay_plan(self.root)
 
     def wait(self) -> None:
         """It was made at once."""
@@ -360,9 +370,12 @@ class MemoryWorkspace(Workspace):
             self._ground.objects.trees[Sha(tree)],
             self._ground.objects.commits[Sha(self._start)].tree,
         )
-        return tuple(sorted(path for path in {*now, *start} if now.get(path) != start.get(path)))
+        names = tuple(sorted(path for path in {*now, *start} if now.get(path) != start.get(path)))
+        return names if self.contract_files is None else self.contract_files.changed(self.root, names)
 
     def save(self, message: str, tree: str | None = None) -> None:
+        if not self._saves:
+            return
         sha = Sha(tree or self.snapshot())
         if sha == self._saved_tree:
             return
@@ -384,10 +397,25 @@ class MemoryWorkspace(Workspace):
             for name in {*names, *links}:
                 place = Path(folder, name)
                 path = place.relative_to(self.root).as_posix()
-                if path in self._begun or not (ignored.match_file(path) or self._is_laid(path)):
+                if (
+                    path in self._begun
+                    or not (ignored.match_file(path) or self._is_laid(path))
+                    or (
+                        self.contract_files is not None
+                        and self.contract_files.takes_plan_in
+                        and is_plan(path)
+                    )
+                ):
                     found[path] = _entry(place)
         modules = {path: entry for path, entry in self._begun.items() if entry.mode == SUBMODULE}
-        return found | modules
+        return {**self._under_contract(found), **modules}
+
+    def _under_contract(self, found: Files) -> Files:
+        """Files without a plan that is not the session's to write, and with what is secret as it was."""
+        if (kept := self.contract_files) is None:
+            return found
+        shown = {path: entry for path, entry in found.items() if not (kept.leaves_plan_out and is_plan(path))}
+        return shown | {path: entry for path, entry in self._begun.items() if kept.is_hidden(path)}
 
     def _is_laid(self, path: str) -> bool:
         """Whether the repository's setup left it beside the files."""
