@@ -24,3 +24,9 @@ class Session:
     questions: int = 0
     warned: bool = False
     """Whether the model was told once that its finished work looks wrong."""
+
+    @property
+    def ending(self) -> str:
+        """The tool that ends a session which did what it was there for."""
+        terms = self.brief.terms
+        return "task_complete" if terms is None or terms.consultation is None else "give_answer"

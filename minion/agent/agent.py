@@ -108,9 +108,7 @@ class Agent:
 
     def _nudge(self, reply: Reply) -> None:
         self._fruitless += 1
-        terms = self._session.brief.terms
-        ending = "give_answer" if terms is not None and terms.consultation is not None else "task_complete"
-        self._conversation.add("user", _NUDGES[reply.flaw].replace("task_complete", ending))
+        self._conversation.add("user", _NUDGES[reply.flaw].replace("task_complete", self._session.ending))
         self._beat.progress(self._session.turn, reply.text or f"({reply.flaw})")
 
     def _do(self, reply: Reply) -> Submission | None:
@@ -147,8 +145,7 @@ class Agent:
 
     def _submitted(self, submission: Submission) -> Report:
         if submission.outcome is not Outcome.COMPLETE:
-            stopped = self._stopped(submission.outcome, "", submission.summary)
-            return replace(stopped, event=submission.event)
+            return replace(self._stopped(submission.outcome, "", submission.summary), event=submission.event)
         return Report(
             outcome=submission.outcome,
             summary=submission.summary,

@@ -4,6 +4,7 @@ Half of `command_line.py`. Stricter than bash on purpose: what is not known for 
 """
 
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 MAX_DEPTH = 12
@@ -60,7 +61,7 @@ class Word:
         self.is_whole = self.is_whole and quoted
 
 
-class WordReader:
+class WordReader(ABC):
     """A place in a text, and the words from there. `_commands_to` and `_commands_in` are what it leaves to `command_line.py`."""
 
     def __init__(self, text: str, *, depth: int) -> None:
@@ -79,11 +80,13 @@ class WordReader:
         while sign := self._peek():
             self._quoted_sign(word, sign, escaped="$`\\")
 
+    @abstractmethod
     def _commands_to(self, closing: str) -> str:
-        raise NotImplementedError
+        """Read commands from here to `closing`."""
 
+    @abstractmethod
     def _commands_in(self, text: str) -> None:
-        raise NotImplementedError
+        """Read the commands of another text."""
 
     def _peek(self, ahead: int = 0) -> str:
         return self._text[self._at + ahead : self._at + ahead + 1]

@@ -53,22 +53,34 @@ class ContractFiles:
         """Take what is secret out of a fresh working copy, and lay the plan into it. Raises GitFailed or OSError."""
         if self._is_secret is not None:
             self._hide(git, root, self._is_secret)
+        self.lay_plan(root)
+        if self.leaves_plan_out:
+            with (root / ".git" / "info" / "exclude").open("a", encoding="utf-8") as exclude:
+                exclude.write(f"/{PLAN}/\n")
+
+    @property
+    def leaves_plan_out(self) -> bool:
+        """Whether a save holds nothing of the plan there is."""
+        return self._has_plan and not self._opened
+
+    @property
+    def takes_plan_in(self) -> bool:
+        """Whether a save holds all of the plan, also what the repository ignores."""
+        return bool(self._opened)
+
+    def lay_plan(self, root: Path) -> None:
+        """Lay the plan into a working copy. Raises GitFailed or OSError."""
         if self._has_plan and os.path.lexists(root / PLAN):
             raise GitFailed(f"the repository has its own {PLAN}/, so the job's plan has no place in it")
         for name, text in self._laid.items():
             _lay(root, name, text, is_closed=bool(self.refusal(name)))
-        if self._has_plan and not self._opened:
-            with (root / ".git" / "info" / "exclude").open("a", encoding="utf-8") as exclude:
-                exclude.write(f"/{PLAN}/\n")
 
     def settle(self, git: Git, root: Path, extra: Mapping[str, str], *, strict: bool) -> None:
         """Make the index of a save, which has everything else already, hold these files as it should. Raises GitFailed."""
         if self._entries:
             words = ("update-index", "--add", "--replace", "-z", "--index-info")
             git.run(root, *words, extra=extra, input_text="".join(f"{entry}\0" for entry in self._entries))
-        if not self._has_plan:
-            return
-        if not self._opened:
+        if self.leaves_plan_out:
             git.run(
                 root,
                 "rm",
@@ -81,7 +93,7 @@ class ContractFiles:
                 PLAN,
                 extra=extra,
             )
-        elif os.path.lexists(root / PLAN):
+        elif self.takes_plan_in and os.path.lexists(root / PLAN):
             more = () if strict else ("--ignore-errors",)
             git.run(root, "add", "--all", "--force", *more, "--", PLAN, extra=extra, check=strict)
 
@@ -90,7 +102,7 @@ class ContractFiles:
         if not self._has_plan:
             return names
         found = tuple(name for name in names if not is_plan(name))
-        return found if not self._opened else (*found, *self._changed_plan(root))
+        return found if self.leaves_plan_out else (*found, *self._changed_plan(root))
 
     def _changed_plan(self, root: Path) -> tuple[str, ...]:
         there = {

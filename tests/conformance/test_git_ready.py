@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from minion.git import Git
-from minion.protocol import Brief
+from minion.protocol import Brief, PlanFile, Terms
 from minion.workspace.ready import ReadyCopy
 from minion.workspace.workspace import Workspace
 from overlord.adapters.git.mirrors import GitMirrors
@@ -37,6 +37,7 @@ class Ground:
     far: Path
     home: Home
     git: GitMirrors
+    terms: Terms | None = None
 
     async def overlord_sees(self) -> None:
         await self.git.refresh_mirror(NAME, Remote(url=str(self.far)))
@@ -46,7 +47,7 @@ class Ground:
         refs = {"main": base, BRANCH: head or base}
         await self.git.remove_session(SESSION)
         await self.git.prepare_session(NAME, SESSION, refs, BRANCH)
-        return make_brief(base, head or base, branch=BRANCH, base_branch="main")
+        return make_brief(base, head or base, branch=BRANCH, base_branch="main", terms=self.terms)
 
     async def ready(self, base: Sha) -> ReadyCopy:
         await self.overlord_sees()
@@ -345,3 +346,22 @@ async def test_a_commit_that_is_not_there_is_named(ground: Ground) -> None:
     await ground.overlord_sees()
     with pytest.raises(GitFailed):
         await ground.git.ready_copy(NAME, Sha("f" * 40))
+
+
+@pytest.mark.parametrize("how", [READY, CLONED])
+async def test_secrets_are_out_of_sight_and_a_plan_is_in_it_and_neither_is_a_change(
+    ground: Ground, how: str
+) -> None:
+    base = commit(ground.far, "main", {"a.py": "a\n", ".env": "canary\n", "keys/id": "canary\n"})
+    ground.terms = Terms(
+        contract="crew",
+        phase="build",
+        plan=(PlanFile(path="plan/a.md", text="a"),),
+        secret_paths=(".env", "keys/**"),
+    )
+    workspace = await ground.workspace(how, base)
+    assert set(seen(workspace.root)) == {b"a.py", b"plan", b"plan/a.md"}
+    assert GIT.run(workspace.root, "status", "--porcelain") == ""
+    (workspace.root / "a.py").write_text("b\n")
+    (workspace.root / ".env").write_text("x")
+    assert await ground.changes(workspace, base) == {"a.py"}

@@ -56,8 +56,7 @@ from minion.session_api import Answer, SessionApi, _accepted
 from minion.setup.environment import Environment
 from minion.shell import command_environment
 from minion.tools.registry import schemas_of
-from minion.workspace import contract_files
-from minion.workspace.contract_files import ContractFiles, is_plan
+from minion.workspace.contract_files import is_plan
 from minion.workspace.scope import Territory
 from minion.workspace.workspace import Workspace
 from overlord.adapters.process.layers import ProcessLayers
@@ -384,15 +383,10 @@ class MemoryWorkspace(Workspace):
         self._saved_tree = self._ground.objects.tree(self._begun)
         write_out(self._begun, self.root)
         self._laid = set(self._environment.lay_over(self.root)) if self._environment is not None else set()
-        if self.contract_files is not None:
-            self._go_by(self.contract_files)
-
-    def _go_by(self, files: ContractFiles) -> None:
-        """Take what is secret out of sight, and lay the plan."""
-        for path in filter(files.is_hidden, self._begun):
-            (self.root / path).unlink()
-        for path, text in files._laid.items():
-            contract_files._lay(self.root, path, text, is_closed=bool(files.refusal(path)))
+        if (kept := self.contract_files) is not None:
+            for path in filter(kept.is_hidden, self._begun):
+                (self.root / path).unlink()
+            kept.lay_plan(self.root)
 
     def wait(self) -> None:
         """It was made at once."""
@@ -432,14 +426,25 @@ class MemoryWorkspace(Workspace):
             for name in {*names, *links}:
                 place = Path(folder, name)
                 path = place.relative_to(self.root).as_posix()
-                if path in self._begun or not (ignored.match_file(path) or self._is_laid(path)):
+                if (
+                    path in self._begun
+                    or not (ignored.match_file(path) or self._is_laid(path))
+                    or (
+                        self.contract_files is not None
+                        and self.contract_files.takes_plan_in
+                        and is_plan(path)
+                    )
+                ):
                     found[path] = _entry(place)
         modules = {path: entry for path, entry in self._begun.items() if entry.mode == SUBMODULE}
-        if (files := self.contract_files) is not None:
-            is_left_out = files._has_plan and not files._opened
-            found = {path: entry for path, entry in found.items() if not (is_left_out and is_plan(path))}
-            found |= {path: entry for path, entry in self._begun.items() if files.is_hidden(path)}
-        return found | modules
+        return {**self._under_contract(found), **modules}
+
+    def _under_contract(self, found: Files) -> Files:
+        """Files without a plan that is not the session's to write, and with what is secret as it was."""
+        if (kept := self.contract_files) is None:
+            return found
+        shown = {path: entry for path, entry in found.items() if not (kept.leaves_plan_out and is_plan(path))}
+        return shown | {path: entry for path, entry in self._begun.items() if kept.is_hidden(path)}
 
     def _is_laid(self, path: str) -> bool:
         """Whether the repository's setup left it beside the files."""

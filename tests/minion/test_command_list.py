@@ -398,7 +398,6 @@ PIECES = st.sampled_from(
             "; done",
             "for x in ",
             "for x ",
-            "while ",
             "case a in a) ",
             ";;",
             " esac",

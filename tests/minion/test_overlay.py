@@ -187,6 +187,13 @@ def test_a_directory_the_change_removed_stays_removed(tmp_path: Path) -> None:
     assert not (tree / "src").exists()
 
 
+def test_what_a_contract_hides_is_not_laid(tmp_path: Path) -> None:
+    made = kept_from(tmp_path, {".env": "canary", "gen.py": ""})
+    tree = fresh(tmp_path)
+    assert made.lay_over(tree, but=lambda path: path == ".env") == ("/gen.py",)
+    assert not (tree / ".env").exists()
+
+
 def test_what_is_laid_over_can_be_excluded_from_commits_by_its_patterns(tmp_path: Path) -> None:
     odd = ["a b.py", "st*r.py", "[x].py", "wh?.py", "!no.py", "#no.py", "back\\slash.py", "trail "]
     made = kept_from(tmp_path, {**dict.fromkeys(odd, "made"), "gen/x": "", "node_modules/a/b": ""})
