@@ -52,7 +52,7 @@ from overlord.settings.suggestion import near_setting
 from overlord.settings.watch import Log, Tracing
 from overlord.settings.work import Checks, Delivery, Intake, Labels, Proposals, Questions, Sessions, Skills
 
-BUILT_IN_CONTRACTS = ("default", "approve-scope", "plan-first")
+BUILT_IN_CONTRACTS = ("default", "approve-scope", "plan-first", "red-green", "crew")
 """What `contract` may say in place of a file's path."""
 MAX_SOCKET_PATH = 107
 """A unix socket's path is limited to this many bytes by the kernel."""

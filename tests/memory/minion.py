@@ -258,7 +258,7 @@ def _step(step: CheckStep, brief: Brief, base: Files, head: Files) -> StepResult
         tree |= {path: base[path]} if path in base else {}
     files = {path: entry.data for path, entry in tree.items() if entry.mode not in {LINK, SUBMODULE}}
     forges = "forges" in brief.issue.title and step.tree is not Tree.BASE
-    if step.name.startswith("criterion-"):
+    if step.name.startswith("criterion-") and step.command:
         return _shell(step, brief, files)
     told: dict[str, Any] = {"exit_code": 0, "captured": ""}
     if not step.capture and not forges:

@@ -1,8 +1,12 @@
 """A contract at work: roles in turn, phases and their criteria, gates and what is kept of a plan."""
 
+import json
+
+from minion.protocol import SessionKind
 from overlord.domain.decision import Decision, Subject, Verb
 from overlord.domain.job import JobState
 from overlord.embedded.play import edit, run, submit, write
+from overlord.store import sessions
 from overlord.store.contracts import plan_files
 from tests.memory.world import MemoryWorld, made_memory_world
 from tests.world import FIX, REPO
@@ -46,3 +50,56 @@ async def test_a_rejected_plan_goes_back_with_the_words() -> None:
         [again] = await world.decisions()
         assert "And double()" in again.body
         assert again.options[0] != decision.options[0]
+
+
+RED = "from calc import add\n\n\ndef test_more():\n    assert add(1, 1) == 2\n"
+
+
+async def test_red_and_green_wants_a_test_that_fails_for_an_assertion_first() -> None:
+    async with made_memory_world() as world:
+        world.overrides["contract"] = "red-green"
+        await world.issue("add() subtracts")
+        world.model_will(
+            write("test_more.py", "from calc import ad\n\n\ndef test_more():\n    assert ad\n"),
+            submit("a test"),
+        )
+        world.model_will(write("test_more.py", RED), submit("a red test"))
+        world.model_will(edit(*FIX), submit("mended"))
+        await world.settle()
+        job = await world.job()
+        assert (job.state, job.phase, job.role) == (JobState.IN_REVIEW, "green", "developer")
+        brief = json.loads((await world.read(sessions.get, "j1-work-2")).brief)
+        assert "error before any assertion" in brief["findings"][0]["message"]
+        [pull] = world.forge.pulls(REPO)
+        assert world.forge.files(REPO, pull.head_branch)["test_more.py"] == RED.encode()
+
+
+DELEGATION = """\
+assignments:
+  prove: {role: tester, text: A red test for add().}
+  mend: {role: backend, text: Make add() add.}
+without: [frontend]
+"""
+
+
+async def test_a_crew_works_by_the_delegation_that_a_person_approved() -> None:
+    async with made_memory_world() as world:
+        world.overrides["contract"] = "crew"
+        await world.issue("add() subtracts")
+        world.model_will(
+            write("plan/plan.md", PLAN), write("plan/delegation.yaml", DELEGATION), submit("planned")
+        )
+        await world.settle()
+        [decision] = await world.decisions()
+        assert "Make add() add." in decision.body
+        world.model_will(write("test_more.py", RED), submit("a red test"))
+        world.model_will(edit(*FIX), submit("mended"))
+        await world.answer(decision, Verb.APPROVE)
+        await world.settle()
+        job = await world.job()
+        assert (job.state, job.phase, job.role) == (JobState.IN_REVIEW, "build", "backend")
+        work = [item for item in await world.read(sessions.of_job, 1) if item.kind is SessionKind.WORK]
+        briefs = [json.loads(item.brief) for item in work]
+        assert [brief["role"] for brief in briefs] == ["architect", "tester", "backend"]
+        assert [item["name"] for item in briefs[2]["terms"]["assignments"]] == ["mend"]
+        assert [item["role"] for item in briefs[2]["terms"]["history"]] == ["architect", "tester"]

@@ -167,9 +167,9 @@ async def _begin(
     parts: Parts, job: Job, row: EvaluationRow, running: Session | None, wanted: Wanted
 ) -> Progress:
     """Prepare the check session, once what it runs in is there."""
-    if running is None and not wanted.evaluation and not criteria.steps(wanted):
-        return await _judge_without_session(parts, job, row, wanted)
     try:
+        if running is None and not wanted.evaluation and not await criteria.steps(parts, job, wanted):
+            return await _judge_without_session(parts, job, row, wanted)
         if running is not None:
             return await setup.advance(parts, job, running)
         if wanted.evaluation and await dependencies.ask_first(parts, job, row):
@@ -273,7 +273,7 @@ async def _plan(parts: Parts, job: Job, row: EvaluationRow, layer: str, wanted: 
         baseline=known,
         lint=lint,
         steps=(*tests, *lint) if wanted.evaluation else (),
-        criteria=criteria.steps(wanted) if wanted.has_terms else (),
+        criteria=await criteria.steps(parts, job, wanted) if wanted.has_terms else (),
     )
 
 

@@ -5,6 +5,7 @@ import sqlite3
 from dataclasses import dataclass, replace
 
 from minion.protocol import CheckReport, CheckStep, Finding, PlanFile, Terms
+from overlord.domain.checks.testruns.judge import plan_tests
 from overlord.domain.contracts.criteria.criterion import CriterionResult
 from overlord.domain.contracts.criteria.evaluation_passed import EvaluationPassed
 from overlord.domain.contracts.criteria.registry import findings_of, judge_all, steps_of
@@ -15,6 +16,7 @@ from overlord.domain.text.plain import count
 from overlord.engine.contracts import judge
 from overlord.engine.contracts.judge import Wanted
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.sessions.evaluation_input import checks_of
 from overlord.store.contracts import plan_files
 from overlord.store.evidence import EvidenceFile, record
 from overlord.store.rows import adapter
@@ -42,9 +44,14 @@ def own(wanted: Wanted) -> Wanted:
     )
 
 
-def steps(wanted: Wanted) -> tuple[CheckStep, ...]:
-    """What a check session runs for the criteria."""
-    return steps_of(own(wanted).criteria)
+async def steps(parts: Parts, job: Job, wanted: Wanted) -> tuple[CheckStep, ...]:
+    """What a check session runs for the criteria. A step without a command is of the repository's own tests."""
+    found = steps_of(own(wanted).criteria)
+    if all(step.command for step in found):
+        return found
+    limit_s = parts.settings.space(job.space).checks.tests_s
+    [tests] = plan_tests((), await checks_of(parts, job), limit_s, with_baseline=False)
+    return tuple(step if step.command else replace(tests, name=step.name, reruns=0) for step in found)
 
 
 async def terms(parts: Parts, job: Job, wanted: Wanted) -> Terms | None:

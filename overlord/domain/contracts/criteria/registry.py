@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
-from minion.protocol import CheckStep, Finding, StepResult
+from minion.protocol import CheckStep, Finding, StepOutcome, StepResult
 from overlord.domain.contracts.criteria.artifact_exists import ArtifactExists
 from overlord.domain.contracts.criteria.command_fails import CommandFails
 from overlord.domain.contracts.criteria.command_succeeds import CommandSucceeds
@@ -23,6 +23,7 @@ from overlord.domain.contracts.criteria.http_answers import HttpAnswers
 from overlord.domain.contracts.criteria.markdown_has_headings import MarkdownHasHeadings
 from overlord.domain.contracts.criteria.script import ScriptPasses
 from overlord.domain.contracts.criteria.shell_line import unjudged
+from overlord.domain.contracts.criteria.tests_fail import TestsFail
 from overlord.domain.contracts.part import as_tuple
 
 KINDS: tuple[type[Criterion], ...] = (
@@ -36,9 +37,10 @@ KINDS: tuple[type[Criterion], ...] = (
     HttpAnswers,
     MarkdownHasHeadings,
     ScriptPasses,
+    TestsFail,
 )
 KNOWN = ", ".join(item.kind for item in KINDS)
-WORDS = ("diff_non_empty", "evaluation_passed")
+WORDS = ("diff_non_empty", "evaluation_passed", "tests_fail")
 """The kinds that have nothing to say but their name."""
 CHECK = "criteria"
 """The check that a finding of a criterion is of."""
@@ -87,14 +89,15 @@ AnyCriterion = Annotated[
     | Annotated[EvaluationPassed, Tag(EvaluationPassed.kind)]
     | Annotated[HttpAnswers, Tag(HttpAnswers.kind)]
     | Annotated[MarkdownHasHeadings, Tag(MarkdownHasHeadings.kind)]
-    | Annotated[ScriptPasses, Tag(ScriptPasses.kind)],
+    | Annotated[ScriptPasses, Tag(ScriptPasses.kind)]
+    | Annotated[TestsFail, Tag(TestsFail.kind)],
     Discriminator(
         _kind_of,
         custom_error_type="criterion",
         custom_error_message=f"no criterion is called so; known: {KNOWN}",
     ),
 ]
-_Written = Literal["diff_non_empty", "evaluation_passed"] | AnyCriterion
+_Written = Literal["diff_non_empty", "evaluation_passed", "tests_fail"] | AnyCriterion
 Criteria = Annotated[
     tuple[
         Annotated[AnyCriterion, BeforeValidator(_from_text, json_schema_input_type=_Written)],
@@ -136,7 +139,8 @@ def _judge(
     for step in criterion.steps():
         result = report_steps.get(f"{prefix}{step.name}")
         why = unjudged(step, result)
-        if why or result is None:
+        is_empty = result is not None and result.outcome is StepOutcome.NOTHING_TO_RUN and not step.command
+        if (why and not is_empty) or result is None:
             return criterion.step_result(None, why, result)
         own[step.name] = result
     return criterion.judge(replace(seen, results=own))
