@@ -355,7 +355,7 @@ def contract_for(settings: Settings, space: str) -> Contract:
     """The contract of a space, held against the constitution. Raises ContractError, or SettingsError for a missing file."""
     name = settings.space(space).contract
     if name in BUILT_IN_CONTRACTS:
-        return _built_in_contract(name)
+        return built_in_contract(name)
     try:
         return load_contract(Path(name).read_text(encoding="utf-8"), name)
     except (OSError, UnicodeDecodeError) as error:
@@ -363,7 +363,8 @@ def contract_for(settings: Settings, space: str) -> Contract:
 
 
 @cache
-def _built_in_contract(name: str) -> Contract:
+def built_in_contract(name: str) -> Contract:
+    """A contract of the package, by its name."""
     return load_contract(packaged(f"contracts/{name}.yaml"), f"the built-in contract {name}")
 
 

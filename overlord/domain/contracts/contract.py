@@ -144,6 +144,14 @@ class Gate(Part):
     reject: Name | None = None
     """A phase; `merged` and `pr_closed` where the pull request itself is the gate; `stopped` ends the job."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _on_is_a_word(cls, value: Any) -> Any:
+        """YAML 1.1 reads `on` without quotes as true."""
+        if isinstance(value, Mapping) and True in value and "on" not in value:
+            return {("on" if key is True else key): item for key, item in value.items()}
+        return value
+
     @property
     def source(self) -> str:
         return self.on.partition("->")[0]
