@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from overlord.domain.chat.lines import words
 from overlord.domain.contracts.outline import ContractOutline
-from overlord.domain.view.span import Bold, Code, Span
+from overlord.domain.view.span import Bold, Span
 from overlord.domain.view.view import Fields, Heading, Part, Table
 
 Line = tuple[Span, ...]
@@ -90,7 +90,7 @@ def tables(outline: ContractOutline) -> list[Part]:
 
 def read_at(source: str) -> Line:
     """Where a contract was read."""
-    return ("Read from ", Code(words(source, _CELL)), ".")
+    return (f"Read from {words(source, _CELL)}.",)
 
 
 def _list(items: Iterable[str]) -> str:

@@ -15,6 +15,7 @@ GAP_X, GAP_Y = 32, 44
 MARGIN = 12
 FIRST_LANE, LANE = 84, 20
 """How far right of the nodes the first lane is, and each one from the one before."""
+ASIDE = 56
 ARROW = 5
 MOST_CHARS = 27
 """What fits in a node's line."""
@@ -26,8 +27,8 @@ _STYLE = """
   .name { font-weight: 600; }
   text.detail, text.label { fill: light-dark(#5a616d, #9ba2ae); }
   .phase { fill: light-dark(#f2f3f5, #1f2227); stroke: light-dark(#868d99, #6d7480); }
-  .gate { fill: none; stroke: light-dark(#8a5300, #f0b457); stroke-width: 2; }
-  .ending { fill: none; stroke: light-dark(#1c6e3d, #72cf97); }
+  .gate { fill: light-dark(#ffffff, #17191d); stroke: light-dark(#8a5300, #f0b457); stroke-width: 2; }
+  .ending { fill: light-dark(#ffffff, #17191d); stroke: light-dark(#1c6e3d, #72cf97); }
   .edge { fill: none; stroke: light-dark(#5a616d, #9ba2ae); }
   .reject { stroke-dasharray: 5 4; }
   .arrow { fill: light-dark(#5a616d, #9ba2ae); }
@@ -107,11 +108,14 @@ def _edges(graph: Graph, lanes: dict[GraphEdge, int]) -> Iterator[str]:
 
 def _down(edge: GraphEdge, source: GraphNode, target: GraphNode) -> Iterator[str]:
     (x, y), (to_x, to_y) = _corner(source), _corner(target)
-    x, to_x, y = x + NODE_WIDTH / 2, to_x + NODE_WIDTH / 2, y + NODE_HEIGHT
+    aside = ASIDE * (
+        (to_x > x) - (to_x < x)
+    )  # what goes to another column begins beside what goes straight down
+    x, to_x, y = x + NODE_WIDTH / 2 + aside, to_x + NODE_WIDTH / 2, y + NODE_HEIGHT
     bend = GAP_Y / 2
     yield _path(edge, f"M{x:g} {y:g}C{x:g} {y + bend:g} {to_x:g} {to_y - bend:g} {to_x:g} {to_y - ARROW:g}")
     yield _arrow((to_x, to_y), (to_x - ARROW, to_y - 2 * ARROW), (to_x + ARROW, to_y - 2 * ARROW))
-    yield _label(edge, ((x + to_x) / 2 + 6, y + GAP_Y / 2 + 1))
+    yield _label(edge, (to_x + 6, to_y - (GAP_Y / 2 - 3 if not aside else ARROW * 2)))
 
 
 def _by_lane(
@@ -120,10 +124,10 @@ def _by_lane(
     """`beside` is how many edges leave the same node by its side before this one."""
     (x, y), (to_x, to_y) = _corner(source), _corner(target)
     x, to_x = x + NODE_WIDTH, to_x + NODE_WIDTH
-    y, to_y = y + NODE_HEIGHT / 2 + 14 * beside, to_y + NODE_HEIGHT / 2 - 8
+    y, to_y = y + NODE_HEIGHT / 2 + 14 * beside, to_y + NODE_HEIGHT / 2 - 10
     yield _path(edge, f"M{x:g} {y:g}H{lane:g}V{to_y:g}H{to_x + ARROW:g}")
     yield _arrow((to_x, to_y), (to_x + 2 * ARROW, to_y - ARROW), (to_x + 2 * ARROW, to_y + ARROW))
-    yield _label(edge, (x + 6, y - 4))
+    yield _label(edge, (x + 6, y + 12))
 
 
 def _path(edge: GraphEdge, drawn: str) -> str:
