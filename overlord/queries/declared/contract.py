@@ -78,5 +78,6 @@ QUERY = Query(
     position=30,
     terminal="contract show",
     needs_state=False,
+    has_runs=False,
     gaps={Interface.CHAT: CHAT},
 )

@@ -126,5 +126,6 @@ QUERY = Query(
     position=31,
     terminal="contract explain",
     needs_state=False,
+    has_runs=False,
     gaps={Interface.CHAT: CHAT},
 )

@@ -53,5 +53,6 @@ QUERY = Query(
     position=32,
     terminal="contract graph",
     needs_state=False,
+    has_runs=False,
     gaps={Interface.CHAT: CHAT},
 )

@@ -182,5 +182,6 @@ QUERY = Query(
     means="what a contract would have done with the jobs that ended last",
     position=33,
     terminal="contract try",
+    has_runs=False,
     gaps={Interface.CHAT: CHAT},
 )
