@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minion.protocol import PROTECTED_ALWAYS, PROTECTED_UNLESS_NAMED, Scope, ScopeError, ScopeMode, is_protected
+from minion.protocol import (
+    PROTECTED_ALWAYS,
+    PROTECTED_UNLESS_NAMED,
+    Scope,
+    ScopeError,
+    ScopeMode,
+    is_protected,
+)
 from overlord.domain.contracts.overlap import Overlaps, TooManyStates, overlap
 from overlord.domain.contracts.path_place import PathPlace
 
@@ -56,9 +63,7 @@ def test_what_is_found_is_allowed_by_both_and_what_is_not_found_is_nowhere_in_a_
 ) -> None:
     found = overlap(first, second, without=without)
     both = (
-        path
-        for path in TREE
-        if first.allows(path) and second.allows(path) and not left_out(without, path)
+        path for path in TREE if first.allows(path) and second.allows(path) and not left_out(without, path)
     )
     if found is None:
         assert next(both, None) is None
@@ -73,7 +78,9 @@ def test_a_path_is_an_overlap_of_a_scope_with_itself_named(scope: Scope, path: s
     assert overlap(scope, exact) == (path if scope.allows(path) and exact.allows(path) else None)
 
 
-LETTERS = st.text(st.sampled_from([*".git~1/ nebulus", "N", "K", "\u017f", "\u212a", "\ufb02", "x"]), max_size=12)
+LETTERS = st.text(
+    st.sampled_from([*".git~1/ nebulus", "N", "K", "\u017f", "\u212a", "\ufb02", "x"]), max_size=12
+)
 PROTECTED = st.sampled_from((*PROTECTED_ALWAYS, *PROTECTED_UNLESS_NAMED, "git~1", ".github/work\ufb02ows"))
 
 

@@ -110,7 +110,7 @@ class _Search:
         """The characters to follow: those an automaton asks for, else all that anybody tells apart and one for the others."""
         asked = [named for named, rest in rows if not rest]
         if asked:
-            return tuple(min(asked, key=len))
+            return min((tuple(named) for named in asked), key=len)
         named = {*left_out, *telling(place, self._other), *(char for row, _ in rows for char in row)}
         return (self._other, *sorted(named - {self._other}))
 
@@ -140,7 +140,10 @@ def _are_apart(first: Scope, second: Scope) -> bool:
     """Whether the beginnings of all patterns differ, which decides most comparisons at once."""
     if ScopeMode.UNRESTRICTED in {first.mode, second.mode}:
         return False
-    ours, theirs = [_beginning(item) for item in first.patterns], [_beginning(item) for item in second.patterns]
+    ours, theirs = (
+        [_beginning(item) for item in first.patterns],
+        [_beginning(item) for item in second.patterns],
+    )
     return not any(a.startswith(b) or b.startswith(a) for a in ours for b in theirs)
 
 

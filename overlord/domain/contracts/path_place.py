@@ -5,7 +5,6 @@ The same as `minion.protocol.is_protected` says of a whole path, for who builds 
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Self
 
 from minion.protocol import PROTECTED_ALWAYS, PROTECTED_UNLESS_NAMED
 
@@ -15,7 +14,13 @@ _ANYWHERE = frozenset({".git", "git~1"})
 _NAMES = (*sorted(_FIRST | _ANYWHERE), "..")
 _LETTERS = {*"".join(_NAMES), *WORKFLOWS, " "}
 SPECIAL = frozenset(
-    {*_LETTERS, *"".join(_LETTERS).upper(), "\N{LATIN SMALL LETTER LONG S}", "\N{KELVIN SIGN}", "\N{LATIN SMALL LIGATURE FL}"}
+    {
+        *_LETTERS,
+        *"".join(_LETTERS).upper(),
+        "\N{LATIN SMALL LETTER LONG S}",
+        "\N{KELVIN SIGN}",
+        "\N{LATIN SMALL LIGATURE FL}",
+    }
 )
 """The characters that names of protected places are written with, and those that are the same without case."""
 _INSIDE = len(WORKFLOWS) + 1
@@ -47,7 +52,7 @@ class PathPlace:
         """Whether what ends here is closed to sessions whose scope does not name it."""
         return self.workflows >= len(WORKFLOWS)
 
-    def after(self, char: str) -> Self | None:
+    def after(self, char: str) -> "PathPlace | None":
         """The place after one more character; None where no path goes on so."""
         if char != "/":
             return _after(self, char)

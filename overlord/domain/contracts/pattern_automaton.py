@@ -7,6 +7,7 @@ from the root. States are bits of a number, and a set of states is a number: fol
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from pathlib import PurePosixPath
 from typing import TypeAlias
 
 from minion.protocol import Scope, ScopeMode
@@ -26,7 +27,10 @@ class Alphabet:
         text = "".join(patterns)
         named = {*text, *SPECIAL, "/"} - {"\0", "\n"}
         around = {
-            chr(code) for found in set(_BRACKET.findall(text)) for char in found for code in _around(ord(char))
+            chr(code)
+            for found in set(_BRACKET.findall(text))
+            for char in found
+            for code in _around(ord(char))
         }
         self.every = tuple(sorted(named | around))
         far = (chr(code) for code in range(0x4E00, 0x9FFF))
@@ -113,26 +117,28 @@ class Automaton:
 
     def _add(self, pattern: str, begin: int, *, is_exact: bool) -> None:
         opens = f"{pattern.strip('/')}/".startswith(f"{WORKFLOWS}/")
-        if is_exact or opens:  # what opens a protected directory is also taken by its very name
-            exact = re.sub(r"/(\./)*/*", "/", pattern.strip("/")) if is_exact else pattern
-            end = self._literal(begin, exact)
-            self._accept(end, opens=opens, is_exact=is_exact)
-        if not is_exact and (end_of := self._glob(pattern, begin)) is not None:
-            end, is_below = end_of
+        if is_exact:
+            self._accept(self._literal(begin, str(PurePosixPath(pattern.lstrip("/")))), accepts=True)
+        if opens:  # what opens a protected directory is taken as a name and as a pattern
+            self._accept(self._literal(begin, pattern), opens=True)
+        if is_exact and not opens:
+            return
+        ended = self._glob(pattern, begin)
+        if ended is not None:
+            end, is_below = ended
             if not is_below:
-                self._accept(end, opens=opens, is_exact=True)
-            below = self._edge(end, "/")
-            self._go_on(below, opens=opens)
+                self._accept(end, accepts=not is_exact, opens=opens)
+            self._go_on(self._edge(end, "/"), accepts=not is_exact, opens=opens)
 
-    def _accept(self, state: int, *, opens: bool, is_exact: bool) -> None:
-        self.accepting |= is_exact << state
+    def _accept(self, state: int, *, accepts: bool = False, opens: bool = False) -> None:
+        self.accepting |= accepts << state
         self.opening |= opens << state
 
-    def _go_on(self, state: int, *, opens: bool) -> None:
+    def _go_on(self, state: int, *, accepts: bool = True, opens: bool = False) -> None:
         """Anything may follow."""
         self._edges[state].append((_ANY, state))
-        self._accept(state, opens=opens, is_exact=True)
-        self.endless |= 1 << state
+        self._accept(state, accepts=accepts, opens=opens)
+        self.endless |= accepts << state
 
     def _literal(self, state: int, text: str) -> int:
         for char in text:
@@ -146,7 +152,7 @@ class Automaton:
             if segments:  # a file in a directory, whichever
                 self._edges[begin].append((_ANY, begin))
                 return begin, True
-            self._go_on(begin, opens=False)
+            self._go_on(begin)
             return None
         if not segments or any(_atoms(item) is None for item in segments if item not in {"*", "**"}):
             return None
@@ -207,7 +213,9 @@ def _segments(pattern: str) -> tuple[list[str], bool]:
     is_directory = not segments[-1]
     if is_directory:
         segments[-1] = "**"
-    segments = [item for index, item in enumerate(segments) if item != "**" or segments[index - 1 : index] != ["**"]]
+    segments = [
+        item for index, item in enumerate(segments) if item != "**" or segments[index - 1 : index] != ["**"]
+    ]
     if segments in (["**"], ["**", "*"]):
         return (segments, True) if is_directory and segments == ["**"] else ([], True)
     if segments == ["**", "*", "**"]:
