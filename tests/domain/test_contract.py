@@ -9,8 +9,11 @@ from minion.protocol import Scope, ScopeMode
 from overlord.config_files import packaged
 from overlord.domain.contracts.constitution import load_contract, parse_contract
 from overlord.domain.contracts.contract import MAX_LIFETIME_H, Exhausted, RoleBudget
+from overlord.domain.contracts.reading import read_contract
 from overlord.domain.contracts.rules.registry import violations
+from overlord.domain.contracts.turn import Turn
 from overlord.errors import ContractError
+from tests.domain.contract_texts import CREW, SMALL, changed, written
 from tests.records import contract
 
 SOUND: dict[str, Any] = {
@@ -188,3 +191,42 @@ def test_a_role_may_want_a_persons_word_where_nothing_says_what_may_be_written()
     assert asking is not None and usual is not None
     assert (asking.asks_first, usual.asks_first) == (True, False)
     assert asking.scope() == Scope.unrestricted()
+
+
+def test_a_role_may_write_its_scope_what_is_shared_and_what_it_is_given_beside() -> None:
+    crew = read_contract({"crew.yaml": CREW.replace("also_writes: []", "also_writes: [db/**]").encode()})
+    backend = Turn.in_phase(crew, "build", "backend").scope()
+    places = ("src/api/x.py", "package.json", "db/x.sql", "src/web/x.js", "plan/x.md", ".nebulus/x")
+    assert [backend.allows(path) for path in places] == [True, True, True, False, False, False]
+    architect = Turn.in_phase(crew, "plan").scope()
+    assert [architect.allows(path) for path in ("docs/x.md", "plan/x.md", "package.json")] == [
+        True,
+        True,
+        False,
+    ]
+    shared = CREW.replace("roles: [backend, frontend]", "roles: [backend, frontend, tester]")
+    tester = Turn.in_phase(read_contract({"crew.yaml": shared.encode()}), "red").scope()
+    assert tester.allows("package.json")
+    explicit = changed(("roles", "coder", "scope", {"mode": "explicit", "patterns": ["src/x.py"]}))
+    exact = Turn.in_phase(read_contract({"x": written(explicit)}), "build").scope()
+    assert [exact.allows(path) for path in ("src/x.py", "src/x.py/y")] == [True, False]
+
+
+def test_the_first_phase_is_the_one_that_is_named_or_written_first() -> None:
+    assert parse_contract(written(SMALL).decode(), "x").start == "plan"
+    assert parse_contract(written(changed(("start", "build"))).decode(), "x").start == "build"
+
+
+def test_the_edges_of_a_contract_are_its_transitions_and_the_way_to_the_end() -> None:
+    small = parse_contract(written(changed(("phases", "build", "next", "blocked", "ship"))).decode(), "x")
+    assert list(small.edges()) == [
+        ("plan", "done", "build"),
+        ("build", "done", "ship"),
+        ("build", "blocked", "ship"),
+        ("ship", "done", "end"),
+    ]
+    assert [small.gate_on("plan", "build"), small.gate_on("build", "ship")] == [
+        ("approval", small.gates["approval"]),
+        None,
+    ]
+    assert small.gate_on("ship", "end") == ("merge", small.gates["merge"])

@@ -40,10 +40,7 @@ class Document:
             try:
                 node = compose_yaml(content, path, is_plain=True)
             except UntrustedYamlError as error:
-                problem = error.problem.removeprefix(f"line {error.line}: ").replace(
-                    f": line {error.line}: ", ": "
-                )
-                problems.append(_problem(path, error.line, problem, rule="yaml"))
+                problems.append(_problem(path, error.line, error.problem, rule="yaml"))
                 continue
             if isinstance(node, yaml.MappingNode):
                 nodes.append((path, node))

@@ -4,9 +4,10 @@ All problems are found before anything is said, so that one correction is enough
 message quotes a line of the document, which may hold a secret.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -116,25 +117,28 @@ def _worded(item: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
         return "is missing", ""
     if item["loc"][-1:] == ("[key]",) or "a-z][a-z0-9_-]" in item["msg"]:
         return "is no name", "use a-z, 0-9, _ and -, a letter first, at most 40 of them"
-    return item["msg"].removeprefix("Value error, ").replace("Input should be", "must be"), ""
+    message = item["msg"].removeprefix("Value error, ")
+    message = re.sub(r"^(?:Input|String|Dictionary|Tuple|List) should", "must", message)
+    return re.sub(r"<[\w.]+: ('[^']*')>", r"\1", message), ""
 
 
 def _keys_at(model: type[BaseModel], way: tuple[str | int, ...]) -> list[str]:
     """The keys that a part of a contract may have."""
     found: Any = model
     for part in way:
-        if isinstance(found, type) and issubclass(found, BaseModel):
-            field = found.model_fields.get(str(part))
-            found = None if field is None else field.annotation
-        found = _inside(found)
+        found = _step(found, part)
     return list(found.model_fields) if isinstance(found, type) and issubclass(found, BaseModel) else []
 
 
-def _inside(annotation: Any) -> Any:
-    """The model that an annotation is about: of an optional one, of a mapping's values, of a list's items."""
+def _step(annotation: Any, part: str | int) -> Any:
+    """What is at a key of a model or a mapping, or in a list, without what makes it optional."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    if get_origin(annotation) in {Union, UnionType, tuple, dict} or hasattr(annotation, "__metadata__"):
-        models = (_inside(item) for item in get_args(annotation))
-        return next((item for item in models if item is not None), None)
-    return None
+        field = annotation.model_fields.get(str(part))
+        inside = None if field is None else field.annotation
+    elif get_origin(annotation) in {dict, tuple}:
+        inside = get_args(annotation)[1 if get_origin(annotation) is dict else 0]
+    else:
+        return None
+    while get_origin(inside) in {Union, UnionType, Annotated}:
+        inside = get_args(inside)[0]
+    return inside

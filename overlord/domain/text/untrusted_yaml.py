@@ -20,9 +20,9 @@ class UntrustedYamlError(ValueError):
     """The document is not one to read; the message says why and in which file. `line`: where, if that is known; `problem`: why,
     without the file."""
 
-    def __init__(self, path: str, problem: str, line: int | None = None) -> None:
-        super().__init__(f"{path}{problem}")
-        self.problem = problem.removeprefix(": ").strip()
+    def __init__(self, message: str, *, problem: str = "", line: int | None = None) -> None:
+        super().__init__(message)
+        self.problem = problem or message
         self.line = line
 
 
@@ -36,7 +36,8 @@ def compose_yaml(content: bytes, path: str, *, is_plain: bool = False) -> yaml.N
     """The document as nodes, which know their lines; None for an empty one. `is_plain`: a tag or an anchor is refused even where it
     does nothing. Raises UntrustedYamlError."""
     if len(content) > MAX_BYTES:
-        raise UntrustedYamlError(path, f" is larger than {MAX_BYTES:,} bytes")
+        problem = f"is larger than {MAX_BYTES:,} bytes"
+        raise UntrustedYamlError(f"{path} {problem}", problem=problem)
     try:
         text = content.decode()
         strange = _strangeness(text, is_plain=is_plain)
@@ -47,7 +48,8 @@ def compose_yaml(content: bytes, path: str, *, is_plain: bool = False) -> yaml.N
         strange = _twice(node)
     if strange:
         line, problem = strange
-        raise UntrustedYamlError(path, f": {f'line {line}: ' if line else ''}{problem}", line)
+        place = path if line is None else f"{path}: line {line}"
+        raise UntrustedYamlError(f"{place}: {problem}", problem=problem, line=line)
     return node
 
 
@@ -63,9 +65,9 @@ def _unreadable(path: str, error: Exception) -> UntrustedYamlError:
     """Never with a line of the document, which may hold a secret."""
     said = yaml_problem(error) if isinstance(error, yaml.YAMLError) else " ".join(str(error).split())[:200]
     mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
-    return UntrustedYamlError(
-        path, f" cannot be read as YAML: {said}", None if mark is None else mark.line + 1
-    )
+    line = None if mark is None else mark.line + 1
+    problem = f"cannot be read as YAML: {said.removeprefix(f'line {line}: ')}"
+    return UntrustedYamlError(f"{path} cannot be read as YAML: {said}", problem=problem, line=line)
 
 
 def _in_usual_words(content: bytes, error: Exception) -> Exception:

@@ -102,7 +102,7 @@ RULES = (
     Rule(
         number="5.1",
         title="Every decision is recorded, with who made it and why.",
-        advice="Read them with `history`: nothing has to be done.",
+        advice="Nothing has to be done: the history of a job has them.",
         at_run=True,
     ),
     Rule(
@@ -121,7 +121,7 @@ RULES = (
     Rule(
         number="5.4",
         title="Every verification leaves its evidence, whatever the ending.",
-        advice="Read it with the job: nothing has to be done.",
+        advice="Nothing has to be done: the evidence is with the job.",
         at_run=True,
     ),
     Rule(

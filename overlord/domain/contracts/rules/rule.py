@@ -83,6 +83,8 @@ class Checked:
             return None if rule is None else Scope.unrestricted()
         shared = [path for item in self.contract.shared if role in item.roles for path in item.paths]
         patterns = self.readable(rule.patterns, rule.mode)
+        if not patterns:
+            return None
         if rule.mode is ScopeMode.EXPLICIT and not shared:
             return Scope(mode=ScopeMode.EXPLICIT, patterns=patterns)
         return Scope(patterns=self.readable((*patterns, *shared)))
