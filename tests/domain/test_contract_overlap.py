@@ -14,7 +14,7 @@ from minion.protocol import (
     ScopeMode,
     is_protected,
 )
-from overlord.domain.contracts.overlap import Overlaps, TooManyStates, overlap
+from overlord.domain.contracts.overlap import Overlaps, TooManyStates, is_plain, overlap
 from overlord.domain.contracts.path_place import PathPlace
 
 NAMES = ("a", "b", "ab", "a.b", ".git", ".nebulus", ".github", "workflows", "c")
@@ -56,7 +56,7 @@ def left_out(without: list[str], path: str) -> bool:
     return GitIgnoreSpec.from_lines("/" + pattern.lstrip("/") for pattern in without).match_file(path)
 
 
-@settings(max_examples=400)
+@settings(max_examples=100)
 @given(first=SCOPE, second=SCOPE, without=WITHOUT)
 def test_what_is_found_is_allowed_by_both_and_what_is_not_found_is_nowhere_in_a_tree(
     first: Scope, second: Scope, without: list[str]
@@ -76,6 +76,16 @@ def test_what_is_found_is_allowed_by_both_and_what_is_not_found_is_nowhere_in_a_
 def test_a_path_is_an_overlap_of_a_scope_with_itself_named(scope: Scope, path: str) -> None:
     exact = Scope(mode=ScopeMode.EXPLICIT, patterns=(path,))
     assert overlap(scope, exact) == (path if scope.allows(path) and exact.allows(path) else None)
+
+
+@given(pattern=PATTERN.filter(is_plain), without=WITHOUT)
+def test_what_a_plain_pattern_tells_at_once_is_what_the_search_finds(
+    pattern: str, without: list[str]
+) -> None:
+    comparisons = Overlaps((pattern, *without))
+    assert comparisons.shortest(Scope(patterns=(pattern,))) is not None
+    if not comparisons.leaves_out(pattern, without):
+        assert comparisons.shortest(Scope(patterns=(pattern,)), without=without) is not None
 
 
 LETTERS = st.text(

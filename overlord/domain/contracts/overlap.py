@@ -5,14 +5,17 @@ followed beside them, as a set of states, because only the whole set tells that 
 good enough: a rule that says "never" needs every path.
 """
 
+import re
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 from minion.protocol import Scope, ScopeMode
 from overlord.domain.contracts.path_place import PathPlace, telling
 from overlord.domain.contracts.pattern_automaton import Alphabet, Automaton
 
+_PLAIN = re.compile(r"(?:[\w*?-][\w.*?-]*/)*[\w*?-][\w.*?-]*", re.ASCII)
 MOST_STATES = 50_000
 """That are looked at for one contract: some hundredths of a second. Patterns that need more are made to need it."""
 
@@ -38,7 +41,7 @@ class Overlaps:
         """The shortest path that every scope allows and no pattern of `without` matches; None where there is none.
 
         `is_protected_too`: what no scope ever allows counts as well, for patterns that are no scope. Raises TooManyStates."""
-        if len(scopes) == 2 and _are_apart(*scopes):
+        if len(scopes) == 2 and _are_apart(*scopes, frozenset(without)):
             return None
         search = _Search(
             [self._automaton(scope) for scope in scopes],
@@ -49,6 +52,15 @@ class Overlaps:
         found = search.path(self._left)
         self._left -= search.looked_at
         return found
+
+    def leaves_out(self, pattern: str, without: Collection[str]) -> bool:
+        """Whether a path that a plain pattern matches is matched by others too, which decides most questions at once."""
+        automaton = self._automaton(Scope(mode=ScopeMode.DIRECTORY, patterns=tuple(without)))
+        states = automaton.start
+        for char in pattern.replace("*", "?").replace("?", self._alphabet.other):
+            named, rest = automaton.row(states)
+            states = named.get(char, rest)
+        return bool(states & automaton.accepting)
 
     def _automaton(self, scope: Scope) -> Automaton:
         if scope not in self._automata:
@@ -136,20 +148,26 @@ def _spelled(came: dict[_Point, tuple[_Point, str] | None], point: _Point) -> st
     return "".join(reversed(found))
 
 
-def _are_apart(first: Scope, second: Scope) -> bool:
-    """Whether the beginnings of all patterns differ, which decides most comparisons at once."""
+def _are_apart(first: Scope, second: Scope, without: frozenset[str]) -> bool:
+    """Whether the beginnings of all patterns differ, but for those that are left out as they stand. That decides most comparisons
+    at once."""
     if ScopeMode.UNRESTRICTED in {first.mode, second.mode}:
         return False
     ours, theirs = (
-        [_beginning(item) for item in first.patterns],
-        [_beginning(item) for item in second.patterns],
+        [beginning(item) for item in scope.patterns if item not in without or not is_plain(item)]
+        for scope in (first, second)
     )
     return not any(a.startswith(b) or b.startswith(a) for a in ours for b in theirs)
 
 
-def _beginning(pattern: str) -> str:
+def is_plain(pattern: str) -> bool:
+    """Whether a pattern certainly matches something, and something that is not protected: with a letter for each of its marks."""
+    return _PLAIN.fullmatch(pattern) is not None
+
+
+@lru_cache(maxsize=10_000)
+def beginning(pattern: str) -> str:
     """The characters that every path begins with which the pattern matches."""
     clean = pattern.lstrip("/").rstrip()
     ends = [place for char in "*?[\\" if (place := clean.find(char)) >= 0]
-    beginning = clean[: min(ends)] if ends else clean
-    return beginning.rstrip("/") if beginning == clean else beginning
+    return clean[: min(ends)] if ends else clean.rstrip("/")

@@ -7,6 +7,7 @@ from the root. States are bits of a number, and a set of states is a number: fol
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import TypeAlias
 
@@ -34,7 +35,7 @@ class Alphabet:
         }
         self.every = tuple(sorted(named | around))
         far = (chr(code) for code in range(0x4E00, 0x9FFF))
-        self.other = next(char for char in (*_NICE, *far) if char not in named and char not in around)
+        self.other = next(char for char in chain(_NICE, far) if char not in named and char not in around)
         """Stands for every character that is named nowhere."""
 
 

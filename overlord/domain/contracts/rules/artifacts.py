@@ -44,12 +44,11 @@ def _outputs_can_be_written(checked: Checked, name: str, phase: Phase) -> Iterat
     for index, output in enumerate(phase.outputs or ()):
         if is_plan(output) or checked.problem_of(output) or checked.protected_path(output) is not None:
             continue
-        wanted = Scope(patterns=(output,))
-        if all(checked.overlaps.shortest(wanted, scope) is None for scope in known):
+        if not any(checked.is_written_by(output, scope) for scope in known):
             yield Violation(
                 key=("phases", name, "outputs", index),
                 message=f"no actor of phase {name} may write it",
-                counterexample=checked.overlaps.shortest(wanted) or "",
+                counterexample=checked.overlaps.shortest(Scope(patterns=(output,))) or "",
                 fix=f"put it into the scope of {' or '.join(phase.actors)}, or take it out",
             )
 

@@ -1,6 +1,5 @@
 """What a rule is, what breaks one, and what all of them look at."""
 
-import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,10 +7,8 @@ from functools import cached_property
 from minion.protocol import Scope, ScopeError, ScopeMode
 from overlord.domain.contracts.contract import Contract, is_plan
 from overlord.domain.contracts.graph import PhaseGraph
-from overlord.domain.contracts.overlap import Overlaps
+from overlord.domain.contracts.overlap import Overlaps, beginning, is_plain
 
-_PLAIN = re.compile(r"(?:(?:[\w-]+(?:\.[\w-]+)*|\*\*?)/)*(?:[\w-]+(?:\.[\w-]+)*|\*\*?|\*\.\w+)", re.ASCII)
-"""A pattern that certainly matches something that is not protected, as nearly all do."""
 CONSTITUTION = 1
 """The version of the set of rules. A set that says more has a higher one, and its new rules say so in `since`."""
 
@@ -42,6 +39,7 @@ class Checked:
         self.graph = PhaseGraph.of(contract)
         self._problems: dict[tuple[str, ScopeMode], str] = {}
         self._useless: dict[Scope, str | None] = {}
+        self._made: dict[tuple[str, str], bool] = {}
 
     @cached_property
     def overlaps(self) -> Overlaps:
@@ -66,7 +64,7 @@ class Checked:
     def protected_path(self, pattern: str, mode: ScopeMode = ScopeMode.DIRECTORY) -> str | None:
         """A path that a pattern matches when all that it matches is protected, empty when it matches none; None where it is
         of use."""
-        if _PLAIN.fullmatch(pattern):
+        if is_plain(pattern):
             return None
         scope = Scope(mode=mode, patterns=(pattern,))
         if scope not in self._useless:
@@ -97,14 +95,30 @@ class Checked:
         also = self.readable(self.contract.roles[role].also_writes)
         return own if not also else Scope(patterns=(*own.patterns, *also))
 
+    def is_written_by(self, pattern: str, scope: Scope) -> bool:
+        """Whether a scope allows something that a pattern matches."""
+        if pattern in scope.patterns and is_plain(pattern):
+            return True
+        return self.overlaps.shortest(Scope(patterns=(pattern,)), scope) is not None
+
     def makes(self, phase: str, pattern: str) -> bool:
         """Whether what a phase says it makes can be what a pattern is about."""
-        wanted = Scope(patterns=(pattern,))
-        return any(
-            pattern == output or self.overlaps.shortest(wanted, Scope(patterns=(output,))) is not None
-            for output in self.readable(self.contract.phases[phase].outputs or ())
-            if is_plan(output) == is_plan(pattern) or not is_plan(pattern)
-        )
+        known = self._made.get((phase, pattern))
+        if known is None:
+            outputs = self.contract.phases[phase].outputs or ()
+            known = any(self._is_about(output, pattern) for output in outputs if not self.problem_of(output))
+            self._made[phase, pattern] = known
+        return known
+
+    def _is_about(self, output: str, pattern: str) -> bool:
+        if output == pattern:
+            return True
+        ours, theirs = beginning(output), beginning(pattern)
+        if not (ours.startswith(theirs) or theirs.startswith(ours)) or (
+            is_plan(pattern) and not is_plan(output)
+        ):
+            return False
+        return self.overlaps.shortest(Scope(patterns=(pattern,)), Scope(patterns=(output,))) is not None
 
 
 Check = Callable[[Checked], Iterator[Violation]]

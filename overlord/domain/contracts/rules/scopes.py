@@ -5,6 +5,7 @@ from itertools import combinations
 
 from minion.protocol import ScopeError, ScopeMode
 from overlord.domain.contracts.contract import Contract
+from overlord.domain.contracts.overlap import is_plain
 from overlord.domain.contracts.rules.rule import Checked, Key, Violation
 
 
@@ -42,6 +43,11 @@ def _scope_is_usable(checked: Checked, name: str) -> Iterator[Violation]:
     except ScopeError as error:
         problem = str(error).replace("MINION_SCOPE", "its scope")
         yield Violation(key=key, message=f"role {name}: {problem}", fix="write `scope: [src/**]`")
+        return
+    if rule.mode is ScopeMode.DIRECTORY and any(
+        is_plain(pattern) and not checked.overlaps.leaves_out(pattern, checked.secret)
+        for pattern in scope.patterns
+    ):
         return
     path = checked.overlaps.shortest(scope)
     if (
