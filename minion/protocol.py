@@ -21,8 +21,11 @@ from minion.message import Answer as Answer  # noqa: PLC0414
 from minion.message import Message as Message  # noqa: PLC0414
 from minion.message import Messages as Messages  # noqa: PLC0414
 from minion.message import MessagesTaken as MessagesTaken  # noqa: PLC0414
+from minion.step import HTTP_PROBE as HTTP_PROBE  # noqa: PLC0414
+from minion.step import PROBE_SAYS as PROBE_SAYS  # noqa: PLC0414
 from minion.step import CheckReport as CheckReport  # noqa: PLC0414
 from minion.step import CheckStep as CheckStep  # noqa: PLC0414
+from minion.step import ProbeExit as ProbeExit  # noqa: PLC0414
 from minion.step import StepOutcome as StepOutcome  # noqa: PLC0414
 from minion.step import StepResult as StepResult  # noqa: PLC0414
 from minion.step import Tree as Tree  # noqa: PLC0414

@@ -1,7 +1,22 @@
 """What a check session runs and what it reports: one command each, and what became of it. Part of `minion/protocol.py`."""
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import IntEnum, StrEnum
+
+HTTP_PROBE = "http_probe"
+"""The first word of a step's command that the Minion's own program runs (`minion/checks/http_probe.py`); the second is what it is
+told, as JSON."""
+PROBE_SAYS = "http_probe: "
+"""What the line begins with in which it says what it saw."""
+
+
+class ProbeExit(IntEnum):
+    """How that program ends; with another number it did not come to its own end."""
+
+    ANSWERED = 0
+    NOT_ANSWERED = 4
+    NOT_JUDGED = 3
+    """The port was taken before anything was started, so whoever answers is somebody else."""
 
 
 class Tree(StrEnum):
@@ -33,6 +48,8 @@ class CheckStep:
     """Changed lines, as `calc.py:10-14`: a test run again is told to touch them if it calls a function with one (pytest only)."""
     files: tuple[str, ...] = ()
     """The test files to run, where `command` is empty; empty means all there are."""
+    plan: bool = False
+    """Lay the artifacts of the job's plan (the brief's `terms.plan`) into the tree, after `restore`."""
 
 
 class StepOutcome(StrEnum):

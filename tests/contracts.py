@@ -10,15 +10,16 @@ lifetime: {hours: 24, usd: 20}
 shared: [{paths: [package.json], roles: [backend, frontend]}]
 secret_paths: [".env*"]
 roles:
-  architect: {scope: [docs/**], budget: {iterations: 2, turns: 40, usd: 2}}
-  tester: {scope: [tests/**], verification: [diff_non_empty], budget: {turns: 50, usd: 2}}
+  architect: {scope: [docs/**], verification: [diff_non_empty], budget: {iterations: 2, turns: 40, usd: 2, exhausted: ask}}
+  tester: {scope: [tests/**], verification: [diff_non_empty], budget: {turns: 50, usd: 2, exhausted: ask}}
   backend:
     scope: [src/api/**]
     also_writes: [Makefile]
     commands: [pytest, ruff]
+    verification: [diff_non_empty]
     budget: {turns: 50, usd: 2, diff_files: 40, exhausted: gate}
-  frontend: {scope: [src/web/**], budget: {turns: 60, usd: 2}}
-  auditor: {scope: [audit/**], budget: {}}
+  frontend: {scope: [src/web/**], verification: [diff_non_empty], budget: {turns: 60, usd: 2, exhausted: ask}}
+  auditor: {scope: [audit/**], verification: [diff_non_empty], budget: {exhausted: ask}}
 phases:
   plan: {actors: [architect], inputs: [issue], outputs: [plan/**], criteria: [diff_non_empty], next: {done: red, blocked: ship}}
   red: {actors: [tester], inputs: [plan/**], outputs: [tests/**], criteria: [diff_non_empty], next: {done: build}}

@@ -1,4 +1,4 @@
-"""Which program a check step runs, and how: the guarded pytest where tests are pytest's, else the words as given."""
+"""Which program a check step runs, and how: the guarded pytest where tests are pytest's, the probe of a server, else the words as given."""
 
 import importlib.util
 import json
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from minion.protocol import CheckStep, StepOutcome
+from minion.protocol import HTTP_PROBE, CheckStep, StepOutcome
 from minion.tools.search import NOT_WALKED
 
 if TYPE_CHECKING:
@@ -53,6 +53,9 @@ def plan(
         return _pytest(step.files or found, results, environment)
     if words[0] == "pytest":
         return _pytest(words[1:], results, environment)
+    if words[0] == HTTP_PROBE:
+        script = str(Path(__file__).with_name("http_probe.py"))
+        return Plan(arguments=(sys.executable, "-I", "-B", script, *words[1:]), shown=words)
     if words[:3] in {("python", "-m", "pytest"), ("python3", "-m", "pytest")}:
         return _pytest(words[3:], results, environment)
     return Plan(arguments=words, shown=words)

@@ -12,7 +12,7 @@ from typing import IO
 
 from minion.errors import GitFailed
 from minion.git import Git, persistently
-from minion.protocol import Brief, CheckStep, Tree
+from minion.protocol import Brief, CheckStep, PlanFile, Tree
 from minion.workspace.conversion import EVERYTHING
 from minion.workspace.ready import ReadyCopy
 
@@ -69,6 +69,9 @@ class Trees:
                 self._check_out(directory, commit)
         if step.restore:
             self._restore(directory, step.restore, commit)
+        if step.plan and self._brief.terms is not None:
+            for file in self._brief.terms.plan:
+                lay_plan_file(directory, file)
 
     def _fetch_head(self, store: Path, remote: str, ready: ReadyCopy) -> None:
         """The commits that came on top of base; the rest is read where it is."""
@@ -135,6 +138,22 @@ def clear(directory: Path, name: str) -> None:
             return
     if place.is_dir():
         shutil.rmtree(place)
+
+
+def lay_plan_file(directory: Path, file: PlanFile) -> None:
+    """Write an artifact of the job's plan below `plan/`, through no link that is in its way. Raises ValueError or OSError."""
+    pure = PurePosixPath(file.path)
+    is_plan = len(pure.parts) > 1 and pure.parts[0] == "plan"
+    if (
+        not is_plan
+        or "\0" in file.path
+        or any(part == ".." or part.casefold() == ".git" for part in pure.parts)
+    ):
+        raise ValueError(f"The plan has a file that is not below plan/: {file.path!r}")
+    clear(directory, str(pure))
+    place = directory / pure
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(file.text, "utf-8", "surrogateescape")
 
 
 def _is_inside(path: str) -> bool:

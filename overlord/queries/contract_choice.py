@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from overlord.domain.contracts.constitution import load_contract
 from overlord.domain.contracts.contract import Contract
-from overlord.domain.contracts.contract_files import FOLDER, load_contract_files
+from overlord.domain.contracts.reading import CONTRACT_DIR, read_contract
 from overlord.domain.job import Job
 from overlord.domain.text.reference import Target
 from overlord.errors import NotFound, Refused
@@ -66,8 +66,8 @@ def of_space(look: Look, space: str) -> Chosen:
     """The contract that a repository's next job would keep, as far as this machine has seen the repository: its own at base goes
     before the one the settings name. Empty for a repository of which nothing is said."""
     if space and (found := look.commits.contract_files(space, _branches(look, space))) is not None:
-        source = f"{FOLDER} at {found.commit[:7]}"
-        return Chosen(contract=load_contract_files(found.files, source), source=source, space=space)
+        source = f"{CONTRACT_DIR} at {found.commit[:7]}"
+        return Chosen(contract=read_contract(found.files), source=source, space=space)
     named = look.settings.space(space).contract
     source = f"the built-in contract {named}" if named in BUILT_IN_CONTRACTS else named
     return Chosen(

@@ -60,7 +60,7 @@ def test_a_contract_is_shown(overlord: Overlord, file: str) -> None:
         "done: red, blocked: ship",
     ):
         assert said in shown.out
-    assert "architect: works in plan; exhausted: ask" in shown.out
+    assert "architect: works in plan; verified by diff_non_empty; exhausted: ask" in shown.out
 
 
 @pytest.mark.parametrize("words", LOOKS)
@@ -164,7 +164,8 @@ def test_a_good_contract_ends_with_nought(overlord: Overlord, file: str) -> None
     [
         (CREW.replace("lifetime: {hours: 24, usd: 20}\n", ""), "lifetime"),
         (CREW.replace("actors: [tester]", "actors: [nobody]"), "nobody"),
-        ("a: [", "not YAML"),
+        ("a: [", "cannot be read as YAML"),
+        ("", ""),
         ("- a list\n", ""),
     ],
 )
@@ -177,6 +178,18 @@ def test_a_bad_contract_ends_with_one_and_says_why(
     assert shown.code == 1 and said in shown.out
     found = overlord("contract", "check", str(path), "--json")
     assert found.code == 1 and json.loads(found.out)["problems"][0]["message"]
+
+
+def test_every_problem_is_told_with_its_line_and_what_to_do(overlord: Overlord, tmp_path: Path) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(CREW.replace(", exhausted: ask", "").replace("verification: [diff_non_empty], ", ""))
+    lines = overlord("contract", "check", str(path)).out.splitlines()
+    assert f"{path}:8 rule 3.1 roles.tester: role tester has no verification" in lines
+    assert "  fix: write `verification: [diff_non_empty]`, or another criterion" in lines
+    found = json.loads(overlord("contract", "check", str(path), "--json").out)["problems"]
+    assert {item["rule"] for item in found} == {"3.1", "4.2"} and lines[
+        -1
+    ] == f"{path}: {len(found)} problems."
 
 
 def checkout(place: Path, files: dict[str, str]) -> Path:
@@ -205,9 +218,9 @@ def test_a_contract_may_be_two_files(overlord: Overlord, tmp_path: Path) -> None
     half = checkout(tmp_path / "half", {".nebulus/contract/team.yaml": team})
     assert overlord("contract", "check", str(half)).code == 1
     both = checkout(tmp_path / "both", {**pair, ".nebulus/contract/contract.yaml": CREW})
-    assert "the one file, or the two others" in overlord("contract", "check", str(both)).out
+    assert "keep it in one of the files" in overlord("contract", "check", str(both)).out
     twice = checkout(tmp_path / "twice", {**pair, ".nebulus/contract/phases.yaml": CREW})
-    assert "stands in both files" in overlord("contract", "check", str(twice)).out
+    assert "keep it in one of the files" in overlord("contract", "check", str(twice)).out
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"#" * 1_000_001])
@@ -219,6 +232,8 @@ def test_what_is_no_text_or_too_long_is_a_sentence(
     assert overlord("contract", "check", str(path)).code == 1
     assert overlord("contract", "show", "--file", str(path)).code == 3
     assert overlord("contract", "show", "--file", str(tmp_path / "none.yaml")).code == 4
+    path.write_text("")
+    assert overlord("contract", "show", "--file", str(path)).code == 3, "an empty file is no contract"
 
 
 # Try

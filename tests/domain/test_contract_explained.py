@@ -32,12 +32,12 @@ MANY = st.lists(st.sampled_from(PATTERNS), max_size=3, unique=True)
 def contracts(draw: st.DrawFn) -> Contract:
     """One role in two phases, with every way to be given a path."""
     mode = draw(st.sampled_from(("directory", "explicit", "unrestricted")))
-    own = [] if mode == "unrestricted" else draw(MANY)
+    own, shared = [] if mode == "unrestricted" else draw(MANY), draw(MANY)
     return Contract.model_validate(
         {
             "name": "drawn",
             "version": 2,
-            "shared": [{"paths": draw(MANY), "roles": ["one"]}],
+            "shared": [{"paths": shared, "roles": ["one"]}] if shared else [],
             "secret_paths": draw(st.sampled_from(((), (".env*",), ("docs/**",)))),
             "roles": {"one": {"scope": {"mode": mode, "patterns": own}, "also_writes": draw(MANY)}},
             "phases": {

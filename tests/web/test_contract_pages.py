@@ -88,7 +88,7 @@ async def test_the_looks_have_addresses_and_the_interface_for_programs(file: str
         found = await page.get("/api/v1/queries/contract-explain", params=sent, headers=headers)
         assert found.json()["writers"] == ["backend"]
         bad = await page.get("/api/v1/queries/contract", params={"file": "a: ["}, headers=headers)
-        assert bad.status_code == 409 and "not YAML" in bad.json()["detail"]
+        assert bad.status_code == 409 and "cannot be read as YAML" in bad.json()["detail"]
         long = await page.get("/api/v1/queries/contract", params={"file": "#" * 20_001}, headers=headers)
         assert long.status_code == 400
         view = await page.get("/api/v1/views/contract-graph", params={"job": "1"}, headers=headers)

@@ -191,7 +191,7 @@ def _value(kind: Argument, field: str, values: Mapping[str, Any]) -> object:
         case JobOptionArgument():
             return state.target(values[field]) if values[field] else None
         case ContractTextArgument():
-            return contract_text(values[field]) if values[field] else ""
+            return (contract_text(values[field]) or "\n") if values[field] else ""
         case PathArgument():
             return _path(kind, values[field])
         case WordsArgument():

@@ -22,4 +22,4 @@ class DiffNonEmpty(Criterion):
             if is_met
             else "Nothing was changed: make the change, or end with task_blocked."
         )
-        return CriterionResult(name=self.describe(), is_met=is_met, message=message)
+        return self.result(is_met, message)

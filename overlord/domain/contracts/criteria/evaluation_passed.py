@@ -22,4 +22,4 @@ class EvaluationPassed(Criterion):
             True: "The evaluation passed.",
             False: "The evaluation did not pass.",
         }
-        return CriterionResult(name=self.describe(), is_met=seen.evaluation, message=said[seen.evaluation])
+        return self.result(seen.evaluation, said[seen.evaluation])

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from overlord.domain.contracts.contract_files import FOLDER, MOST_BYTES, PATHS, load_contract_files
+from overlord.domain.contracts.contract_files import MOST_BYTES, PATHS
+from overlord.domain.contracts.reading import CONTRACT_DIR, read_contract
 from overlord.domain.text.plain import count
 from overlord.entrypoints.cli.option import Json
 from overlord.entrypoints.cli.verb_list import bind_queries
@@ -33,7 +34,7 @@ def check(
     files, source = _files(Path(path))
     contract, problems = None, list[dict[str, Any]]()
     try:
-        contract = load_contract_files(files, source)
+        contract = read_contract(files)
     except ContractError as error:
         problems = problems_of(error)
     if json:
@@ -51,11 +52,11 @@ def _files(path: Path) -> tuple[dict[str, bytes], str]:
     """The contract's files at a path, and what they are called. Raises NotFound, ContractError."""
     try:
         if path.is_file():
-            return {PATHS[0]: _content(path)}, str(path)
+            return {str(path): _content(path)}, str(path)
         for place in (path, *path.resolve().parents) if path.is_dir() else ():
             found = {name: _content(place / name) for name in PATHS if (place / name).is_file()}
             if found:
-                return found, str(place / FOLDER)
+                return found, str(place / CONTRACT_DIR)
             if (place / ".git").exists():
                 break
     except OSError as error:
@@ -75,18 +76,17 @@ def _whole(contract: "Contract") -> str:
 
 
 def problems_of(error: ContractError) -> list[dict[str, Any]]:
-    """Everything that is wrong with a contract, as values. An error that tells no single problems is one itself."""
+    """Everything that is wrong with a contract, as values. An error without single problems is one itself."""
     names = ("file", "line", "key", "rule", "message", "counterexample", "fix")
-    found = [
-        {name: getattr(problem, name, None) for name in names} for problem in getattr(error, "problems", ())
-    ]
+    found = [{name: getattr(problem, name) for name in names} for problem in error.problems]
     return found or [{**dict.fromkeys(names), "message": str(error)}]
 
 
 def _show_problems(source: str, problems: list[dict[str, Any]]) -> None:
     for problem in problems:
         place = ":".join(str(problem[name]) for name in ("file", "line") if problem[name])
-        named = [f"rule {problem['rule']}" if problem["rule"] else "", problem["key"] or ""]
+        is_rule = (problem["rule"] or "")[:1].isdigit()
+        named = [f"rule {problem['rule']}" if is_rule else "", problem["key"] or ""]
         before = " ".join(filter(None, (place, *named)))
         show_text(f"{line(before)}: {line(problem['message'])}" if before else line(problem["message"]))
         for name in ("counterexample", "fix"):
