@@ -22,6 +22,7 @@ BENCHES = (
     "bench.command",
     "bench.page",
     "bench.search",
+    "bench.contracts",
 )
 
 

@@ -19,7 +19,7 @@ class Figure:
     """One measured number beside its goal, and beside what the same machine did without us in the same run."""
 
     part: str
-    """What was measured: daemon, gateway, evaluation, start, Minion, command, search."""
+    """What was measured: daemon, gateway, evaluation, start, Minion, command, search, contracts."""
     name: str
     unit: str
     measured: float

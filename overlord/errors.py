@@ -1,5 +1,8 @@
 """The exceptions of Overlord. The first question of each is: whose fault? Outcomes ("the tests failed") are values."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from overlord.command_ref import Hint, Word, with_hint
 
 
@@ -30,8 +33,40 @@ class ContainersMissing(SettingsError):
     """No engine answers, and nobody said that sessions may run as plain processes."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContractProblem:
+    """One thing that is wrong with a contract: where, what shows it, and what to do."""
+
+    file: str
+    line: int | None
+    key: str
+    """As `roles.backend.scope`; empty for the document as a whole."""
+    rule: str
+    """The number of a rule of the constitution; else `yaml`, `schema`, `names` or `usable`."""
+    message: str
+    counterexample: str = ""
+    """A path, or phases one after the other."""
+    fix: str = ""
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        rule = f"rule {self.rule}" if self.rule[:1].isdigit() else ""
+        example = f" (for example {self.counterexample})" if self.counterexample else ""
+        fix = f"; {self.fix}" if self.fix else ""
+        return ": ".join(part for part in (place, rule, self.key, f"{self.message}{example}{fix}") if part)
+
+
 class ContractError(OverlordError):
-    """A contract breaks the constitution; the message names the rule."""
+    """A contract cannot be worked by. The message has every problem, one a line; `problems` has them as values."""
+
+    MOST_SHOWN = 50
+
+    def __init__(self, message: str = "", *, problems: Sequence[ContractProblem] = ()) -> None:
+        lines = [str(problem) for problem in problems[: self.MOST_SHOWN]]
+        if len(problems) > self.MOST_SHOWN:
+            lines.append(f"and {len(problems) - self.MOST_SHOWN} more")
+        super().__init__("\n".join([message] * bool(message) + lines))
+        self.problems = tuple(problems)
 
 
 class NotFound(OverlordError):

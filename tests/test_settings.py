@@ -399,7 +399,7 @@ def test_a_contract_of_ones_own_is_read_and_held_against_the_constitution(
     asking = configured("spaces: {acme/calc: {contract: approve-scope}}")
     assert contract_for(asking, "acme/calc").name == "approve-scope"
     mine.write_text(mine.read_text().replace("lifetime_h: 336", ""))
-    with pytest.raises(ContractError, match=r"mine\.yaml: rule 4\.3"):
+    with pytest.raises(ContractError, match=r"mine\.yaml: rule 4\.3: lifetime: "):
         contract_for(settings, "acme/calc")
 
 

@@ -1,18 +1,48 @@
 """One look at the state: what a query reads from, and what it finds there by the names people use."""
 
 import sqlite3
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from overlord.domain.decision import ApprovalRef, Decision
+from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
+from overlord.domain.scope.check import Change
 from overlord.domain.text.reference import IssueRef, Target, space_named
 from overlord.store import decisions, jobs
 
 if TYPE_CHECKING:
     from overlord.settings.load import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesAtBase:
+    """Files of a repository at a commit of its base branch."""
+
+    commit: Sha
+    files: Mapping[str, bytes]
+
+
+class Commits(Protocol):
+    """What a query reads of commits: of the mirrors of this machine, as they are, without asking anybody."""
+
+    def contract_files(self, space: str, branches: tuple[str, ...]) -> FilesAtBase | None:
+        """The files of a repository's own contract, at the first of these branches that is there; None where there are none."""
+
+    def changes(self, space: str, base: Sha, head: Sha) -> tuple[Change, ...] | None:
+        """What differs between two commits; None where they are not there any more."""
+
+
+class NoCommits:
+    """Where nobody has a mirror."""
+
+    def contract_files(self, _space: str, _branches: tuple[str, ...]) -> FilesAtBase | None:
+        return None
+
+    def changes(self, _space: str, _base: Sha, _head: Sha) -> tuple[Change, ...] | None:
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +57,7 @@ class Look:
     """Whether it is the state of a repository's local runs, where there are branches and no pull requests."""
     settings_problem: str = ""
     """Why the settings do not load, where those of `settings` are the built-in ones for that."""
+    commits: Commits = field(default_factory=NoCommits)
 
     @property
     def settings(self) -> "Settings":

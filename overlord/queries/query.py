@@ -40,6 +40,10 @@ class Query:
     """The value as programs get it, where that is another one than `read` gives."""
     csv: Callable[[Any], Iterable[Sequence[Cell]]] | None = None
     """Rows for spreadsheets, the names of the columns first; None where it has none."""
+    yaml: Callable[[Any], str] | None = None
+    """It as a YAML document, from the JSON that programs get; None where it has none."""
+    has_graph: bool = False
+    """Whether its view has a graph, which a terminal can write as SVG."""
     usage: str
     """How it is typed in the chat, with an example: `why #42`."""
     means: str

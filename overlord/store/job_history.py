@@ -25,6 +25,19 @@ def newest(connection: sqlite3.Connection, *, limit: int) -> list[Job]:
     return select(connection, Job, query, limit)
 
 
+def last_ended(connection: sqlite3.Connection, *, space: str, limit: int) -> list[Job]:
+    """Those that ended last, newest first: of one repository, or of all where none is named."""
+    query = """SELECT * FROM jobs WHERE NOT is_open AND (? = '' OR lower(space) = lower(?))
+               ORDER BY updated_at DESC, id DESC LIMIT ?"""
+    return select(connection, Job, query, space, space, limit)
+
+
+def last_claimed(connection: sqlite3.Connection, space: str) -> list[Job]:
+    """The one job of a repository that was claimed last; none where there was none."""
+    query = "SELECT * FROM jobs WHERE lower(space) = lower(?) ORDER BY id DESC LIMIT 1"
+    return select(connection, Job, query, space)
+
+
 def numbers(
     connection: sqlite3.Connection,
     *,

@@ -26,6 +26,12 @@ from overlord.domain.conversation.argument import (
     WordsArgument,
     arguments_of,
 )
+from overlord.domain.conversation.contract_argument import (
+    MOST_TEXT,
+    ContractTextArgument,
+    JobOptionArgument,
+    LastArgument,
+)
 from overlord.domain.conversation.look_argument import (
     CostOf,
     DaysArgument,
@@ -74,9 +80,12 @@ def record_of(record: type[Record], given: Mapping[str, object], typed: Typed) -
 
 def value_of(kind: Argument, given: object, typed: Typed) -> object:
     """One argument's value, from JSON. Raises CommandError."""
-    if isinstance(given, str) and len(given) > MOST_CHARS:
-        raise CommandError(f"That is too long: at most {MOST_CHARS} characters.")
+    most = MOST_TEXT if isinstance(kind, ContractTextArgument) else MOST_CHARS
+    if isinstance(given, str) and len(given) > most:
+        raise CommandError(f"That is too long: at most {most} characters.")
     match kind, given:
+        case ContractTextArgument(), None | str():
+            return given or ""
         case FlagArgument(), None | bool():
             return bool(given)
         case FlagArgument(), "true" | "1" | "on":
@@ -113,6 +122,8 @@ def _words(kind: Argument, given: object) -> str:
             said = " ".join(given)
         case _:
             raise CommandError("It is a text.")
+    if said and isinstance(kind, JobOptionArgument):
+        return f"job {said}"
     if not said or not isinstance(kind, NamedArgument):
         return said
     return f"{kind.name}:{said}" if isinstance(kind, FilterArgument) else f"{kind.name} {said}"
@@ -224,6 +235,8 @@ def _type(kind: Argument) -> Schema:
             return {"type": "integer", "minimum": 1, "maximum": kind.most}
         case AccessRightArgument():
             return {"type": "string", "enum": [right.value for right in AccessRight], "default": kind.default}
+        case LastArgument() | ContractTextArgument():
+            return _type_about_contracts(kind)
         case NamedArgument() if kind.choices:
             return {"type": "string", "enum": list(kind.choices)}
         case SpacesArgument() | PatternsArgument():
@@ -236,3 +249,9 @@ def _type(kind: Argument) -> Schema:
             return {"type": "string", "minLength": 1, "maxLength": MOST_CHARS}
         case _:
             return {"type": "string", "maxLength": MOST_CHARS}
+
+
+def _type_about_contracts(kind: LastArgument | ContractTextArgument) -> Schema:
+    if isinstance(kind, ContractTextArgument):
+        return {"type": "string", "maxLength": MOST_TEXT}
+    return {"type": "integer", "minimum": 1, "maximum": kind.most, "default": kind.default}

@@ -22,6 +22,7 @@ WORDS = {
     "proposal": ("proposals", "show", "p1"),
     "draft": ("skills", "drafts", "d1"),
     "space": ("space", "show", "acme/calc"),
+    "contract-explain": ("contract", "explain", "src/app.py"),
     "search": ("search", "add"),
 }
 

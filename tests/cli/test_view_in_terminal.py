@@ -39,6 +39,17 @@ words  words words words words (https://example.org/a) @U12345 2 Mar 09:00 UTC  
        acme/calc#7 #9 overlord why 7                                            \n\
 words                 ▃·█  min 1, max 3 words
 words                 ▁█  min 1, max 3 words
+┌────────────────────────┐
+│ words                  │
+│ words                  │
+└────────────────────────┘
+  │ words
+  ▼
+  ◇ words: words
+  ├╌ words ╌▷ words
+  │ words
+  ▼
+  ● words
   overlord answer 5 words                       # words: words
 """)
 

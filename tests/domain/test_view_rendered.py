@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 from overlord.adapters.slack.blocks import message_payload
 from overlord.command_ref import CommandRef
 from overlord.domain.identifiers import UserId
+from overlord.domain.view.graph import EdgeKind, Graph, GraphEdge, GraphNode, NodeKind
 from overlord.domain.view.html import html
 from overlord.domain.view.markdown import markdown
 from overlord.domain.view.span import Bold, Code, Command, Issue, Link, Mark, Mention, Moment, Pull, Span
@@ -42,6 +43,21 @@ def word(ref: CommandRef) -> str:
     return " ".join(("/overlord", ref.name, *ref.arguments))
 
 
+def a_graph(text: str) -> Graph:
+    """A step, a decision and an ending, with this text wherever somebody's can stand."""
+    nodes = (
+        GraphNode(id="a", name=text, kind=NodeKind.PHASE, detail=text),
+        GraphNode(id="b", name=text, kind=NodeKind.GATE, detail=text, layer=1),
+        GraphNode(id="c", name=text, kind=NodeKind.ENDING, layer=2),
+    )
+    edges = (
+        GraphEdge(source="a", target="b", label=text),
+        GraphEdge(source="b", target="c", label=text),
+        GraphEdge(source="b", target="a", label=text, kind=EdgeKind.REJECT),
+    )
+    return Graph(text, nodes, edges)
+
+
 def a_view(text: str) -> View:
     """Every part and span, with this text wherever somebody's can stand."""
     spans = (
@@ -58,6 +74,7 @@ def a_view(text: str) -> View:
             *(Note(text), Rule(), Fields(((text, (text,)),)), Table((text, "two"), (((text,), spans),))),
             *(Chart(text, text, ((text, 1.0), ("b", None), ("c", 3.0))),),
             *(Chart(text, text, (("a", 1.0), (text, 3.0)), ChartKind.LINE),),
+            *(a_graph(text),),
             *(Actions((action,)), Buttons((Button(action=ActionId("press"), label=text, value=text),))),
         ),
     )
@@ -94,6 +111,20 @@ words
 
 **words** ▁█ min 1, max 3 words
 
+```text
+┌────────────────────────┐
+│ words                  │
+│ words                  │
+└────────────────────────┘
+  │ words
+  ▼
+  ◇ words: words
+  ├╌ words ╌▷ words
+  │ words
+  ▼
+  ● words
+```
+
 - words: `/overlord answer 5 words` words\
 """)
 
@@ -112,6 +143,7 @@ def test_a_view_in_html() -> None:
 <div class="scroll" tabindex="0" role="region" aria-label="Table"><table><thead><tr><th scope="col">words</th><th scope="col">two</th></tr></thead><tbody><tr><td>words</td><td>words <strong>words</strong> <code>words</code> <a href="https://example.org/a" rel="noreferrer">words</a> @U12345 <time datetime="2026-03-02T09:00:00+00:00">2 Mar 09:00 UTC</time> ✅ <code>acme/calc#7</code> <code>acme/calc#9</code> <code>/overlord why 7</code></td></tr></tbody></table></div>
 <figure class="chart"><svg viewBox="0 0 640 180" role="img" aria-label="words: words: 1 words, b: none, c: 3 words"><line class="axis" x1="70" y1="150" x2="630" y2="150"/><text class="axis" x="64" y="16" text-anchor="end">3</text><text class="axis" x="64" y="154" text-anchor="end">0</text><text class="axis" x="70" y="170">words</text><text class="axis" x="630" y="170" text-anchor="end">c</text><rect class="bar" x="88.7" y="104.0" width="149.3" height="46.0"><title>words: 1 words</title></rect><rect class="bar" x="462.0" y="12.0" width="149.3" height="138.0"><title>c: 3 words</title></rect></svg><figcaption>words: min 1, max 3 words</figcaption></figure>
 <figure class="chart"><svg viewBox="0 0 640 180" role="img" aria-label="words: a: 1 words, words: 3 words"><line class="axis" x1="70" y1="150" x2="630" y2="150"/><text class="axis" x="64" y="16" text-anchor="end">3</text><text class="axis" x="64" y="154" text-anchor="end">1</text><text class="axis" x="70" y="170">a</text><text class="axis" x="630" y="170" text-anchor="end">words</text><polyline class="line" fill="none" points="210.0,150.0 490.0,12.0"/><circle class="line" cx="210.0" cy="150.0" r="2.5"><title>a: 1 words</title></circle><circle class="line" cx="490.0" cy="12.0" r="2.5"><title>words: 3 words</title></circle></svg><figcaption>words: min 1, max 3 words</figcaption></figure>
+<figure class="graph"><div class="scroll" tabindex="0" role="region" aria-label="words"><svg viewBox="0 0 316 256" width="316" height="256" role="img" aria-label="words: phase words leads on words to gate words; gate words leads on words to ending words; gate words leads on words to phase words"><title>words</title><desc>phase words leads on words to gate words; gate words leads on words to ending words; gate words leads on words to phase words</desc><path class="edge" d="M116 60C116 82 116 82 116 99"/><polygon class="arrow" points="116,104 111,94 121,94"/><text class="label" x="122" y="85">words</text><path class="edge" d="M116 152C116 174 116 174 116 191"/><polygon class="arrow" points="116,196 111,186 121,186"/><text class="label" x="122" y="177">words</text><path class="edge reject" d="M220 128H304V26H225"/><polygon class="arrow" points="220,26 230,21 230,31"/><text class="label" x="226" y="140">words</text><g><title>words: words</title><rect class="phase" x="12" y="12" width="208" height="48" rx="6"/><text class="name" x="116" y="32" text-anchor="middle">words</text><text class="detail" x="116" y="49" text-anchor="middle">words</text></g><g><title>words: words</title><polygon class="gate" points="12,128 28,104 204,104 220,128 204,152 28,152"/><text class="name" x="116" y="124" text-anchor="middle">◇ words</text><text class="detail" x="116" y="141" text-anchor="middle">words</text></g><g><title>words</title><rect class="ending" x="12" y="196" width="208" height="48" rx="24"/><text class="name" x="116" y="224" text-anchor="middle">words</text></g></svg></div><figcaption>words</figcaption></figure>
 <ul><li>words: <code>/overlord answer 5 words</code> words</li></ul>
 <p><button name="press" value="words">words</button></p>\
 """)

@@ -36,6 +36,7 @@ from slack_sdk.models.views import View as SlackView
 from overlord.adapters.slack.blocks_text import cut, cut_to_end, escaped, escaped_length, one_line, title
 from overlord.domain.text.plain import count
 from overlord.domain.view.form import Form, FormField
+from overlord.domain.view.graph import Graph
 from overlord.domain.view.span import Bold, Code, Command, Issue, Link, Mark, Mention, Moment, Pull, Span
 from overlord.domain.view.sparkline import chart_spans
 from overlord.domain.view.view import (
@@ -191,6 +192,8 @@ def _block(part: Part, chars: int) -> Block | None:
             return _points([_row_spans(row) for row in rows], chars) if rows else None
         case Actions(actions):
             return _points([_action_spans(action) for action in actions], chars) if actions else None
+        case Graph():
+            return _points([(text,) for text in part.sentences()], chars) if part.drawn else None
         case Chart():
             return _rich(_section(_elements(chart_spans(part), chars, in_line=True)))
         case Rule() | Buttons():

@@ -3,6 +3,7 @@
 `version_1.py` reads the older form into the same. What a contract may not say is in `constitution.py`.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
@@ -11,7 +12,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from minion.protocol import Scope, ScopeMode
 from overlord.domain.contracts.criteria.registry import Criteria
-from overlord.domain.contracts.part import Name, Part, Pattern, Patterns, Words, as_tuple
+from overlord.domain.contracts.part import NAME, Name, Part, Pattern, Patterns, Words, as_tuple
 from overlord.errors import ContractError
 
 MAX_LIFETIME_H = 24 * 366.0
@@ -32,7 +33,9 @@ class ScopeRule(Part):
     """What a role may write. A space's own scope narrows it further."""
 
     mode: Literal[ScopeMode.UNRESTRICTED, ScopeMode.DIRECTORY, ScopeMode.EXPLICIT] = ScopeMode.DIRECTORY
+    """`directory`: patterns as in a .gitignore, from the root; `explicit`: exact file names; `unrestricted`: any file."""
     patterns: Patterns = ()
+    """What may be written: `src/**`, `*.toml`, `docs`."""
     approval: Literal["none", "required"] = "none"
     """`required`: where neither settings nor issue say what may be written, a person does before a session begins. Only for an
     unrestricted scope."""
@@ -90,6 +93,7 @@ class RoleBudget(Part):
     diff_lines: Annotated[int, Field(gt=0)] | None = None
     """Lines that its work in a phase may add and remove."""
     exhausted: Exhausted | None = None
+    """Who comes next when it is used up: the role `architect`, a `gate` of people, nobody (`terminate`), or a person who is asked (`ask`)."""
 
     @property
     def time_s(self) -> int | None:
@@ -101,6 +105,7 @@ class Role(Part):
     """Who works: where, with what, how long, and how that is verified."""
 
     scope: ScopeRule | None = None
+    """What its sessions may write: a list of patterns, or a mapping with a mode."""
     also_writes: Patterns = ()
     """Authority beyond the own scope."""
     commands: Annotated[tuple[Name, ...], BeforeValidator(as_tuple)] | None = None
@@ -112,23 +117,32 @@ class Role(Part):
     verification: Criteria = ()
     """What has to be so after each of its sessions."""
     budget: RoleBudget | None = None
+    """Where its work ends, and what follows."""
     agent: Literal["native"] = "native"
+    """The program in its sessions."""
     model: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     """A name of models.yaml; absent: the settings'."""
     guidance: Annotated[str, Field(max_length=20_000)] = ""
+    """Words to its sessions, after those to every role."""
 
 
 class Phase(Part):
     """A step of the work: its actors work one after the other, and its criteria say when it is over."""
 
     actors: Annotated[tuple[Name, ...], BeforeValidator(as_tuple)] = ()
+    """The roles that work in it, one after the other."""
     preconditions: Criteria = ()
+    """What has to be so before it begins: criteria that need no session."""
     inputs: Patterns | None = None
+    """What its sessions read: `issue`, files, artifacts below `plan/`."""
     outputs: Patterns | None = None
+    """What it makes: files, artifacts below `plan/`."""
     criteria: Criteria = ()
+    """What has to be so after its last actor, before it is left."""
     next: dict[Name, Name] = Field(default={})
     """The phase that follows, by the outcome of this one."""
     terminal: bool = False
+    """Whether it is the last one: the work is delivered after it."""
 
 
 class Gate(Part):
@@ -141,6 +155,7 @@ class Gate(Part):
     inputs: Patterns = ()
     """What is shown, beside the change itself: artifacts and files."""
     approve: Name | None = None
+    """What follows approval: a phase, `end`, or `merged` where the pull request itself is the gate."""
     reject: Name | None = None
     """A phase; `merged` and `pr_closed` where the pull request itself is the gate; `stopped` ends the job."""
 
@@ -171,50 +186,69 @@ ENDINGS = ("merged", "pr_closed", "stopped")
 class Shared(Part):
     """Paths that several roles may write."""
 
-    paths: Patterns
-    roles: Annotated[tuple[Name, ...], BeforeValidator(as_tuple)]
+    paths: Annotated[Patterns, Field(min_length=1)]
+    """The paths or patterns."""
+    roles: Annotated[tuple[Name, ...], Field(min_length=1), BeforeValidator(as_tuple)]
+    """The roles that may write them."""
 
 
 class Lifetime(Part):
     """What a job may take as a whole."""
 
     hours: Annotated[float, Field(gt=0, le=MAX_LIFETIME_H)]
+    """From the claim of the issue to its end."""
     usd: Annotated[float, Field(gt=0)] | None = None
+    """Of all sessions together."""
 
 
 class Contract(Part):
     """One contract. `start` names the first phase; absent: the one that is written first."""
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
+    """What people know it by."""
     version: Literal[1, 2]
+    """Of the form of contracts: 2."""
     constitution: Annotated[int, Field(ge=1)] = 1
     """The set of rules it was checked against."""
     lifetime: Lifetime | None = None
-    escalation: Annotated[tuple[Literal["architect", "person"], ...], BeforeValidator(as_tuple)] = (
-        "architect",
-        "person",
-    )
+    """What a job may take as a whole."""
+    escalation: Annotated[
+        tuple[Literal["architect", "person"], ...],
+        Field(min_length=1, max_length=2),
+        BeforeValidator(as_tuple),
+    ] = ("architect", "person")
+    """Who is asked when a role cannot go on, one after the other. Without a role `architect`, a person is."""
     events: dict[Name, Literal["architect", "person"]] = Field(default={})
     """Further reasons for which a session may hand its work up, and to whom."""
-    shared: Annotated[tuple[Shared, ...], BeforeValidator(as_tuple)] = ()
+    shared: Annotated[tuple[Shared, ...], Field(max_length=100), BeforeValidator(as_tuple)] = ()
+    """Paths that several roles may write."""
     secret_paths: Patterns = ()
     """Outside every scope and every brief."""
     redact: Annotated[
-        tuple[Annotated[str, Field(min_length=1, max_length=500)], ...], BeforeValidator(as_tuple)
+        tuple[Annotated[str, Field(min_length=1, max_length=500)], ...],
+        Field(max_length=50),
+        BeforeValidator(as_tuple),
     ] = ()
     """Regular expressions of what is taken out of evidence, beside what is always taken out."""
     guidance: Annotated[str, Field(max_length=20_000)] = ""
+    """Words to the sessions of every role."""
     merge: Literal["manual"] = "manual"
+    """Who merges: a person."""
     start: Name = ""
-    roles: dict[Name, Role]
-    phases: Annotated[dict[Name, Phase], Field(min_length=1)]
-    gates: dict[Name, Gate] = Field(default={})
+    """The first phase; absent: the one that is written first."""
+    roles: Annotated[dict[Name, Role], Field(max_length=100)]
+    """Who works, by name."""
+    phases: Annotated[dict[Name, Phase], Field(min_length=1, max_length=100)]
+    """The steps of the work, by name, in the order they are read."""
+    gates: Annotated[dict[Name, Gate], Field(max_length=100)] = Field(default={})
+    """Decisions between two phases, by name."""
 
     @model_validator(mode="before")
     @classmethod
     def _starts_somewhere(cls, value: Any) -> Any:
         if isinstance(value, Mapping) and "start" not in value and isinstance(value.get("phases"), Mapping):
-            return {**value, "start": next(iter(value["phases"]), "")}
+            first = next(iter(value["phases"]), "")
+            return {**value, "start": first} if re.match(NAME, str(first)) else value
         return value
 
     @property

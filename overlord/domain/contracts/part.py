@@ -6,7 +6,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 
 class Part(BaseModel):
-    """A piece of a contract. A key it does not have is refused."""
+    """A piece of a contract. A key it does not have is refused. The strings beneath its fields are what editors show (`schema.py`)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -16,7 +16,8 @@ def as_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
+NAME = r"^[a-z][a-z0-9_-]{0,39}$"
+Name = Annotated[str, Field(pattern=NAME)]
 """Of a role, a phase or a gate."""
 Pattern = Annotated[str, Field(min_length=1, max_length=500)]
 """Of paths, read as in a .gitignore from the repository's root."""

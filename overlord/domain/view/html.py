@@ -7,6 +7,8 @@ from html import escape
 
 from overlord.command_ref import CommandRef, Word
 from overlord.domain.text.plain import visible
+from overlord.domain.view.graph import Graph
+from overlord.domain.view.graph_svg import graph_figure
 from overlord.domain.view.span import Bold, Code, Command, Issue, Link, Mark, Mention, Moment, Pull, Span
 from overlord.domain.view.svg import figure
 from overlord.domain.view.view import (
@@ -74,6 +76,8 @@ def _part(part: Part, page: _Page) -> str:
             return f"<p>{' '.join(map(_button, buttons))}</p>"
         case Chart():
             return figure(part)
+        case Graph():
+            return graph_figure(part)
         case Bullets() | Fields() | Table() | Actions():
             return _list(part, page)
 

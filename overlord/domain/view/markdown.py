@@ -7,6 +7,8 @@ from itertools import groupby
 
 from overlord.command_ref import Word
 from overlord.domain.text.plain import ZERO_WIDTH, code_block, defused_line, quoted, visible
+from overlord.domain.view.graph import Graph
+from overlord.domain.view.graph_text import graph_lines
 from overlord.domain.view.span import Bold, Code, Command, Issue, Link, Mark, Mention, Moment, Pull, Span
 from overlord.domain.view.sparkline import chart_spans
 from overlord.domain.view.view import (
@@ -67,6 +69,8 @@ def _part(part: Part, place: _Place) -> str:
             return "---"
         case Chart():
             return _begun(_line(chart_spans(part), place))
+        case Graph():
+            return code_block("\n".join(graph_lines(part)), limit=MOST_OUTPUT)
         case Bullets() | Fields() | Table() | Actions():
             return _list(part, place)
     return ""

@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import NewType
 
 from overlord.command_ref import CommandRef
+from overlord.domain.view.graph import Graph
 from overlord.domain.view.span import Span
 
 ActionId = NewType("ActionId", str)
@@ -142,7 +143,19 @@ class Chart:
 
 
 Part = (
-    Heading | Paragraph | Bullets | Quote | Output | Note | Rule | Buttons | Fields | Table | Actions | Chart
+    Heading
+    | Paragraph
+    | Bullets
+    | Quote
+    | Output
+    | Note
+    | Rule
+    | Buttons
+    | Fields
+    | Table
+    | Actions
+    | Chart
+    | Graph
 )
 
 

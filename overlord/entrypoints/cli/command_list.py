@@ -225,6 +225,14 @@ def proposals() -> Loaded:
 
 
 @app.command()
+def contract() -> Loaded:
+    """Contracts: the rules a job runs under. Roles, phases, gates."""
+    from overlord.entrypoints.cli.commands import contract
+
+    return contract.app
+
+
+@app.command()
 def skills() -> Loaded:
     """Skills: instructions that Minions load."""
     from overlord.entrypoints.cli.commands.skills import group as skills

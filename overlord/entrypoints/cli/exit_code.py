@@ -3,7 +3,7 @@
 from overlord import errors
 
 EXIT_CODES = """\
-Exit codes: 0 done · 1 it was done and the answer is bad (a broken ledger, a rejected skill, a demo or run that ended badly \
+Exit codes: 0 done · 1 it was done and the answer is bad (a broken ledger, a rejected skill, a contract that breaks a rule, a demo or run that ended badly \
 or waits for a person) · 2 wrong usage · 3 wrong configuration · 4 no such thing · 5 refused as things stand · 6 state or \
 external service unavailable · 7 another daemon has taken over · 130 interrupted, nothing lost.
 """

@@ -9,3 +9,5 @@ class Form(StrEnum):
     VIEW = "view"
     JSON = "json"
     CSV = "csv"
+    YAML = "yaml"
+    SVG = "svg"

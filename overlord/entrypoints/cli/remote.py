@@ -14,6 +14,7 @@ import typer
 from overlord.command_ref import CommandRef, Hint
 from overlord.domain.text.plain import visible
 from overlord.domain.view.view_json import NoView, view_of
+from overlord.entrypoints.cli.query_document import show_yaml, write_graph
 from overlord.entrypoints.cli.query_form import Form
 from overlord.entrypoints.invocation import TOKEN, chosen_address
 from overlord.entrypoints.terminal.show import as_json, error_console, line, show_text
@@ -46,9 +47,9 @@ class Remote:
     url: str
     token: str
 
-    def show(self, question: Question, form: Form) -> None:
-        """Print what a query shows there. Raises what `_asked` raises."""
-        kind, name = ("views", question.name) if form is Form.VIEW else ("queries", question.name)
+    def show(self, question: Question, form: Form, path: str = "") -> None:
+        """Print what a query shows there, or write it to the file that is named. Raises what `_asked` raises."""
+        kind, name = ("views" if form in (Form.VIEW, Form.SVG) else "queries"), question.name
         answer = self._asked(
             "GET",
             f"/{kind}/{name}{'.csv' if form is Form.CSV else ''}",
@@ -62,11 +63,17 @@ class Remote:
                 print(visible(answer.text), end="")
             case Form.JSON:
                 as_json(_json(answer))
-            case Form.VIEW:
+            case Form.YAML:
+                show_yaml(question, _json(answer))
+            case Form.VIEW | Form.SVG:
                 try:
-                    show_view(view_of(_json(answer)))
+                    view = view_of(_json(answer))
                 except NoView as error:
                     raise ExternalServiceError(f"{self.url} answered what is no view: {error}") from None
+                if form is Form.SVG:
+                    write_graph(view, path)
+                else:
+                    show_view(view)
 
     def give(self, command: Command, *, digest: str, wait_s: float) -> None:
         """Have a verb done there, once, and show what came of it. Raises what `_asked` raises."""

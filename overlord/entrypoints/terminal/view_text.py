@@ -6,6 +6,8 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from overlord.domain.text.plain import visible
+from overlord.domain.view.graph import Graph
+from overlord.domain.view.graph_text import graph_lines
 from overlord.domain.view.span import Bold, Code, Command, Issue, Link, Mark, Mention, Moment, Pull, Span
 from overlord.domain.view.sparkline import ASCII, BLOCKS, range_text, sparkline
 from overlord.domain.view.view import (
@@ -58,6 +60,10 @@ def _show(part: Part) -> None:
             show_line(Text(""))
         case Chart():
             show_line(_chart(part, signs=signs_of(console.encoding)))
+        case Graph():
+            is_ascii = signs_of(console.encoding) == ASCII
+            for line in graph_lines(part, is_ascii=is_ascii):
+                show_line(Text(line))
         case Bullets() | Fields() | Table() | Actions():
             _show_list(part)
 
@@ -69,7 +75,7 @@ def _show_list(part: Bullets | Fields | Table | Actions) -> None:
                 show_line(Text("- ").append(_text(item)))
         case Fields(fields):
             for name, spans in fields:
-                show_line(Text(f"{_words(name)}: ", "bold").append(_text(spans)))
+                show_line(Text().append(f"{_words(name)}: ", "bold").append(_text(spans)))
         case Table(columns, rows):
             draw_table(columns, [[_text(cell) for cell in row] for row in rows])
         case Actions(actions):

@@ -30,13 +30,13 @@ from overlord.entrypoints.web.pages import history as history_page
 from overlord.entrypoints.web.pages import inbox as inbox_page
 from overlord.entrypoints.web.pages import job as job_page
 from overlord.entrypoints.web.pages import now as now_page
+from overlord.entrypoints.web.pages import space as space_page
 from overlord.entrypoints.web.render import Templates
 from overlord.entrypoints.web.site import Site
 from overlord.entrypoints.web.visitor import UNSEEN, NotSeen, Visitor
 from overlord.errors import NotFound, Refused, StoreError
 from overlord.queries import registry as queries
 from overlord.queries import session as session_query
-from overlord.queries.declared.space import OfSpace
 from overlord.queries.declared.trends import OfTrends
 from overlord.queries.look import Look
 from overlord.queries.registry import Question
@@ -166,8 +166,9 @@ class Handlers:
     async def space(self, request: Request, visitor: Visitor) -> Response:
         name = f"{request.path_params['owner']}/{request.path_params['name']}"
         visitor.check_sees([name])
-        question = Question(name="space", arguments=OfSpace(repository=name))
-        return await self._shown(request, visitor, question, "space", {"space": name}, here="spaces")
+        found = await self._site.look(lambda look: space_page.space(look, name))
+        values = {"view": found.settings, "contract": found.contract, "space": name}
+        return await self._page(request, visitor, "space", values, here="spaces")
 
     async def look(self, request: Request, visitor: Visitor) -> Response:
         """Any query, with the words after its name as a chat has them."""

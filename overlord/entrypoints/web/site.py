@@ -15,6 +15,7 @@ from overlord.domain.access import SESSION_LASTS, Account, BrowserSession
 from overlord.domain.interface import Interface
 from overlord.domain.person import Person
 from overlord.entrypoints.listen.health import Health
+from overlord.entrypoints.mirror_commits import MirrorCommits
 from overlord.entrypoints.web.account import AccountRights
 from overlord.entrypoints.web.live import Live
 from overlord.entrypoints.web.owner import OwnerToken, owner
@@ -171,7 +172,8 @@ class Site:
 
     def look_at(self, connection: sqlite3.Connection) -> Look:
         settings = self.running.parts.settings
-        return Look(connection=connection, current_settings=lambda: settings, at=self.now)
+        commits = MirrorCommits(home=self.running.parts.home, extent=settings.extent)
+        return Look(connection=connection, current_settings=lambda: settings, at=self.now, commits=commits)
 
     def context(
         self,

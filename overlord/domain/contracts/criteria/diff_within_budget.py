@@ -13,6 +13,7 @@ class DiffBudget(Part):
     """What a phase's work may change at most; what is absent is not counted."""
 
     files: Annotated[int, Field(gt=0, le=1_000_000)] | None = None
+    """Files changed."""
     lines: Annotated[int, Field(gt=0, le=100_000_000)] | None = None
     """Lines added and lines removed, together. A binary file has none."""
 

@@ -50,13 +50,17 @@ class HttpCheck(Part):
     start: ShellLine
     """What starts the server. It finds the port it is asked at in `$PORT`."""
     url: Annotated[str, Field(max_length=500), AfterValidator(_url)] | None = None
+    """What is asked: an address of this machine."""
     port: Annotated[int, Field(ge=1, le=65535)] | None = None
     """Absent, with no url: a free one."""
     path: Annotated[str, Field(max_length=500, pattern=r"^/[!-~]*$")] | None = None
+    """What is asked at the port."""
     status: Annotated[int, Field(ge=100, le=599)] = 200
+    """The status that has to come back."""
     contains: Annotated[str, Field(min_length=1, max_length=500)] | None = None
     """What is in the first megabyte of the answer's body."""
     within_s: Annotated[int, Field(ge=1, le=600)] = 30
+    """Seconds until it has to answer."""
     directory: RepositoryPath | None = None
     """Where it is started; absent: at the repository's root."""
 

@@ -38,11 +38,13 @@ class Headings(Part):
     """A file, and the headings it has to have, in any order and of any level."""
 
     path: RepositoryPath
+    """The file."""
     headings: Annotated[
         tuple[Annotated[Heading, BeforeValidator(_heading)], ...],
         Field(min_length=1, max_length=50),
         BeforeValidator(as_tuple),
     ]
+    """Their words; case and marks do not matter."""
 
 
 class MarkdownHasHeadings(Criterion):

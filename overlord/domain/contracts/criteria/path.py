@@ -3,10 +3,12 @@
 import re
 import unicodedata
 from pathlib import PurePosixPath
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from pathspec import GitIgnoreSpec
 from pydantic import AfterValidator, Field
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 _MARKS = re.compile(r"[*?\[\\]")
 
@@ -33,7 +35,9 @@ def _pattern(value: str) -> str:
     return value
 
 
-def _spec(pattern: str) -> GitIgnoreSpec:
+def _spec(pattern: str) -> "GitIgnoreSpec":
+    from pathspec import GitIgnoreSpec  # commands that read no such contract do without
+
     return GitIgnoreSpec.from_lines(["/" + pattern.lstrip("/")])
 
 

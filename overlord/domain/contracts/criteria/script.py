@@ -26,7 +26,9 @@ class Script(Part):
     """A program of the repository."""
 
     path: RepositoryPath
+    """The program, as it is at base."""
     timeout_s: Seconds = 600
+    """Seconds it may take."""
 
 
 def _as_script(value: Any) -> Any:

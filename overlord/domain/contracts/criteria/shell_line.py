@@ -34,7 +34,9 @@ class Command(Part):
     """What `sh -c` runs in a fresh copy of the head."""
 
     run: ShellLine
+    """The line."""
     timeout_s: Seconds = 600
+    """Seconds it may take."""
     directory: RepositoryPath | None = None
     """Where it runs; absent: at the repository's root."""
 

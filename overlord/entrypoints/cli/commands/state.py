@@ -24,6 +24,7 @@ from overlord.store.schema.migrations import migrate
 from overlord.store.spaces import managed, spaces
 
 if TYPE_CHECKING:
+    from overlord.queries.look import Commits
     from overlord.settings.load import Settings
 
 Result = TypeVar("Result")
@@ -78,6 +79,13 @@ def loaded_settings() -> "Settings":
     from overlord.entrypoints.local.place import place_of
 
     return place_of(chosen_repository(), environment()).settings(environment())
+
+
+def commits() -> "Commits":
+    """What queries read of commits: of this home's mirrors, as they are."""
+    from overlord.entrypoints.mirror_commits import MirrorCommits
+
+    return MirrorCommits(home=home(), extent=lambda name: settings().extent(name))
 
 
 def settings_or_why() -> "tuple[Settings, str]":

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from overlord.command_ref import CommandRef, Hint
 from overlord.domain.conversation.argument import CommandError
 from overlord.domain.text.json_text import json_text
-from overlord.errors import NotFound, OverlordError, Refused, StoreError
+from overlord.errors import ContractError, NotFound, OverlordError, Refused, StoreError
 from overlord.verbs.argument_json import MisreadArgument
 from overlord.verbs.right import NotAllowed
 
@@ -93,7 +93,7 @@ def problem_of(error: Exception) -> Problem:
             return _ours(403, "not-allowed", error)
         case NotFound():
             return _ours(404, "not-found", error)
-        case Refused():
+        case Refused() | ContractError():
             return _ours(409, "refused", error)
         case CommandError():
             field = {"field": error.field} if isinstance(error, MisreadArgument) else {}

@@ -13,7 +13,7 @@ from overlord.domain.job import Job, JobId
 from overlord.domain.session import Session
 from overlord.domain.transcript import Exchange, exchange_of
 from overlord.domain.view.view import View
-from overlord.errors import NotFound
+from overlord.errors import ContractError, NotFound, SettingsError
 from overlord.home import Home
 from overlord.queries import overview
 from overlord.queries import session as session_query
@@ -21,6 +21,7 @@ from overlord.queries.job_story import story_of
 from overlord.queries.look import Look
 from overlord.settings.load import contract_for
 from overlord.store import decisions, evidence, jobs, ledger, sessions
+from overlord.store.contracts import job_contracts
 from overlord.store.evidence import EvidenceFile, EvidenceStore
 
 TURNS_A_PAGE = 50
@@ -37,6 +38,8 @@ class JobHead:
     session: Session | None
     waiting: int
     """Decisions of its that wait."""
+    turn: str = ""
+    """Its contract, phase and role; empty where the contract has one of each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +63,22 @@ def head(look: Look, number: int) -> JobHead:
         state=state_in_words(job.state),
         session=sessions.live_of(look.connection, job.id),
         waiting=len(decisions.waiting(look.connection, job.id)),
+        turn=_turn(look, job),
     )
+
+
+def _turn(look: Look, job: Job) -> str:
+    """Whose turn it is, where a contract has more than one; nothing of a contract that cannot be read."""
+    try:
+        contract = job_contracts.of_job(
+            look.connection, job.id, lambda: contract_for(look.settings, job.space)
+        )
+    except (ContractError, SettingsError):
+        return ""
+    if len(contract.phases) == len(contract.roles) == 1:
+        return ""
+    role = f", role {job.role}" if job.role else ""
+    return f"contract {contract.name}, phase {job.phase}{role}"
 
 
 def story(look: Look, number: int) -> JobStory:
