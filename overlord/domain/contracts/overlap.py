@@ -13,18 +13,14 @@ from typing import TypeAlias
 
 from minion.protocol import Scope, ScopeMode
 from overlord.domain.contracts.path_place import PathPlace, telling
-from overlord.domain.contracts.pattern_automaton import Alphabet, Automaton
+from overlord.domain.contracts.pattern_automaton import INTRICATE, Alphabet, Automaton, TooManyStates
 
 _PLAIN = re.compile(r"(?:[\w*?-][\w.*?-]*/)*[\w*?-][\w.*?-]*", re.ASCII)
-MOST_STATES = 50_000
-"""That are looked at for one contract: some hundredths of a second. Patterns that need more are made to need it."""
+MOST_STATES = 20_000
+"""That are looked at for one contract: some tenths of a second. Patterns that need more are made to need it."""
 
 _Point: TypeAlias = tuple[tuple[int, ...], int, PathPlace]
 """The states of the automata, those of what is left out, and where in a path that is."""
-
-
-class TooManyStates(ValueError):
-    """The patterns are too intricate to be compared."""
 
 
 class Overlaps:
@@ -49,9 +45,10 @@ class Overlaps:
             self._alphabet.other,
             is_protected_too=is_protected_too,
         )
-        found = search.path(self._left)
-        self._left -= search.looked_at
-        return found
+        try:
+            return search.path(self._left)
+        finally:
+            self._left -= search.looked_at
 
     def leaves_out(self, pattern: str, without: Collection[str]) -> bool:
         """Whether a path that a plain pattern matches is matched by others too, which decides most questions at once."""
@@ -92,7 +89,7 @@ class _Search:
             point = waiting.popleft()
             self.looked_at += 1
             if self.looked_at > most:
-                raise TooManyStates("the patterns are too intricate to be compared")
+                raise TooManyStates(INTRICATE)
             for char, target in self._following(point):
                 if target not in came:
                     came[target] = (point, char)
