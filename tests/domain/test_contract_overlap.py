@@ -140,3 +140,8 @@ def test_patterns_made_to_take_for_ever_are_refused() -> None:
     long = Scope(patterns=tuple(f"*{number}{'a' * 480}" for number in range(50)))
     with pytest.raises(TooManyStates):
         overlap(long, other)
+    wide = Scope(
+        patterns=tuple(f"[{''.join(map(chr, range(begin, begin + 90)))}]" for begin in range(1000, 5000, 90))
+    )
+    with pytest.raises(TooManyStates):
+        overlap(wide, other)

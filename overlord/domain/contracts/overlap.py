@@ -6,6 +6,7 @@ good enough: a rule that says "never" needs every path.
 """
 
 import re
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
@@ -102,7 +103,9 @@ class _Search:
         states, without, place = point
         rows = [item.row(mine) for item, mine in zip(self._automata, states, strict=True)]
         left_out, left_out_else = self._without.row(without)
-        for char in self._characters(rows, left_out, place):
+        characters = self._characters(rows, left_out, place)
+        self.looked_at += len(characters) // 64
+        for char in characters:
             reached = tuple(named.get(char, rest) for named, rest in rows)
             after = place.after(char)
             if after is None or not all(reached):
@@ -151,10 +154,16 @@ def _are_apart(first: Scope, second: Scope, without: frozenset[str]) -> bool:
     if ScopeMode.UNRESTRICTED in {first.mode, second.mode}:
         return False
     ours, theirs = (
-        [beginning(item) for item in scope.patterns if item not in without or not is_plain(item)]
+        sorted({beginning(item) for item in scope.patterns if item not in without or not is_plain(item)})
         for scope in (first, second)
     )
-    return not any(a.startswith(b) or b.startswith(a) for a in ours for b in theirs)
+    return not (_some_begins_as(ours, theirs) or _some_begins_as(theirs, ours))
+
+
+def _some_begins_as(texts: Sequence[str], starts: Sequence[str]) -> bool:
+    """Whether one of the texts, which are sorted, begins with one of others."""
+    found = ((start, bisect_left(texts, start)) for start in starts)
+    return any(place < len(texts) and texts[place].startswith(start) for start, place in found)
 
 
 def is_plain(pattern: str) -> bool:

@@ -23,6 +23,8 @@ _BRACKET = re.compile(r"\[[!^]?\]?[^\]]*\]")
 
 MOST_STATES = 10_000
 """Of one scope: 500 patterns of 20 characters. A set of states is a number with as many bits."""
+MOST_CHARACTERS = 1_500
+"""That patterns name. Each is looked at wherever there is a bracket."""
 INTRICATE = "the patterns are too intricate to be compared"
 
 
@@ -43,6 +45,8 @@ class Alphabet:
             for code in _around(ord(char))
         }
         self.every = tuple(sorted(named | around))
+        if len(self.every) > MOST_CHARACTERS:
+            raise TooManyStates(INTRICATE)
         far = (chr(code) for code in range(0x4E00, 0x9FFF))
         self.other = next(char for char in chain(_NICE, far) if char not in named and char not in around)
         """Stands for every character that is named nowhere."""
