@@ -14,8 +14,9 @@ from minion.protocol import (
     ScopeMode,
     is_protected,
 )
-from overlord.domain.contracts.overlap import Overlaps, TooManyStates, is_plain, overlap
+from overlord.domain.contracts.overlap import Overlaps, is_plain, overlap
 from overlord.domain.contracts.path_place import PathPlace
+from overlord.domain.contracts.pattern_automaton import TooManyStates
 
 NAMES = ("a", "b", "ab", "a.b", ".git", ".nebulus", ".github", "workflows", "c")
 TREE = tuple("/".join(parts) for depth in (1, 2, 3) for parts in product(NAMES, repeat=depth))
@@ -136,3 +137,11 @@ def test_patterns_made_to_take_for_ever_are_refused() -> None:
     other = Scope(patterns=(f"*b{'?' * 61}c",))
     with pytest.raises(TooManyStates):
         Overlaps((*hard.patterns, *other.patterns)).shortest(hard, other, without=(f"*{'a?' * 40}",))
+    long = Scope(patterns=tuple(f"*{number}{'a' * 480}" for number in range(50)))
+    with pytest.raises(TooManyStates):
+        overlap(long, other)
+    wide = Scope(
+        patterns=tuple(f"[{''.join(map(chr, range(begin, begin + 90)))}]" for begin in range(1000, 5000, 90))
+    )
+    with pytest.raises(TooManyStates):
+        overlap(wide, other)

@@ -21,6 +21,17 @@ _NICE = "xayzmdcpqvjXAYZMDCPQVJ0123456789_-+,;=@%^&(){}'\"$|<>`"
 _BRACKET = re.compile(r"\[[!^]?\]?[^\]]*\]")
 
 
+MOST_STATES = 10_000
+"""Of one scope: 500 patterns of 20 characters. A set of states is a number with as many bits."""
+MOST_CHARACTERS = 1_500
+"""That patterns name. Each is looked at wherever there is a bracket."""
+INTRICATE = "the patterns are too intricate to be compared"
+
+
+class TooManyStates(ValueError):
+    """Patterns take more than there is for them."""
+
+
 class Alphabet:
     """Characters of which one stands for all that no pattern tells apart."""
 
@@ -34,6 +45,8 @@ class Alphabet:
             for code in _around(ord(char))
         }
         self.every = tuple(sorted(named | around))
+        if len(self.every) > MOST_CHARACTERS:
+            raise TooManyStates(INTRICATE)
         far = (chr(code) for code in range(0x4E00, 0x9FFF))
         self.other = next(char for char in chain(_NICE, far) if char not in named and char not in around)
         """Stands for every character that is named nowhere."""
@@ -59,8 +72,8 @@ class Automaton:
             begin = self._state()
             self._epsilon[0].append(begin)
             self._add(pattern, begin, is_exact=scope.mode is ScopeMode.EXPLICIT)
-        self._closures = [self._closure(state) for state in range(len(self._edges))]
-        self.start = self._closures[0]
+        self._closures: dict[int, int] = {}
+        self.start = self._closure(0)
 
     def row(self, states: int) -> tuple[dict[str, int], int]:
         """The states that follow for each character that matters, and those for every other one."""
@@ -77,7 +90,7 @@ class Automaton:
             lowest = states & -states
             states ^= lowest
             for edge, target in self._edges[lowest.bit_length() - 1]:
-                reached = self._closures[target]
+                reached = self._closure(target)
                 if edge is _ANY:
                     anything |= reached
                 elif edge is _IN_NAME:
@@ -98,17 +111,22 @@ class Automaton:
         return named, rest
 
     def _state(self) -> int:
+        if len(self._edges) > MOST_STATES:
+            raise TooManyStates(INTRICATE)
         self._epsilon.append([])
         self._edges.append([])
         return len(self._edges) - 1
 
     def _closure(self, state: int) -> int:
-        found, waiting = 1 << state, [state]
-        while waiting:
-            for target in self._epsilon[waiting.pop()]:
-                if not found >> target & 1:
-                    found |= 1 << target
-                    waiting.append(target)
+        """The state, and those that are come to without a character."""
+        found = self._closures.get(state)
+        if found is None:
+            reached, waiting = {state}, [state]
+            while waiting:
+                new = set(self._epsilon[waiting.pop()]) - reached
+                reached |= new
+                waiting += new
+            found = self._closures[state] = sum_of(1 << item for item in reached)
         return found
 
     def _edge(self, state: int, edge: _Edge) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from overlord.domain.contracts.contract import Contract
-from overlord.domain.contracts.overlap import TooManyStates
+from overlord.domain.contracts.pattern_automaton import TooManyStates
 from overlord.domain.contracts.rules import artifacts, budgets, names, scopes, transitions
 from overlord.domain.contracts.rules.rule import Checked, Rule, Violation
 
