@@ -78,7 +78,8 @@ async def own_contract(parts: Parts, job: Job, commit: Sha) -> Contract | None:
     paths = [path for path in listing if path.startswith(f"{CONTRACT_DIR}/")]
     if not paths:
         return None
-    return read_contract(await parts.git.read_files(job.space, commit, paths[:20]))
+    files = await parts.git.read_files(job.space, commit, paths[:20])
+    return read_contract(files, existing=frozenset(listing))
 
 
 async def _check_usable(parts: Parts, job: Job, base: Sha, contract: Contract) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from minion.protocol import ScopeError, ScopeMode
-from overlord.domain.contracts.contract import Contract
+from overlord.domain.contracts.contract import PLAN, Contract
 from overlord.domain.contracts.overlap import is_plain
 from overlord.domain.contracts.rules.rule import Checked, Key, Violation
 
@@ -76,7 +76,9 @@ def overlaps_are_shared(checked: Checked) -> Iterator[Violation]:
             if {first, second} <= set(item.roles)
             for path in item.paths
         ]
-        without = (*checked.readable(shared), *checked.secret)
+        # The plan is the job's, and each phase says who makes it.
+        plan = (f"{PLAN}/**",) if checked.contract.has_plan else ()
+        without = (*checked.readable(shared), *checked.secret, *plan)
         path = checked.overlaps.shortest(ours, theirs, without=without)
         if path is not None:
             yield Violation(
