@@ -248,3 +248,34 @@ async def test_a_contract_of_the_repository_that_breaks_rules_is_put_to_a_person
         [decision] = await world.decisions()
         assert decision.subject is Subject.DISPATCH_REFUSED
         assert "strange" in decision.body and ".nebulus/contract/contract.yaml:" in decision.body
+
+
+async def test_a_repository_cannot_do_without_the_question_that_its_settings_want() -> None:
+    document = yaml.safe_load(changed("name", "own"))
+    document["roles"]["coder"]["scope"] = {"mode": "unrestricted"}
+    document["shared"] = [{"paths": ["**"], "roles": ["architect", "coder", "writer"]}]
+    async with made_memory_world() as world:
+        world.overrides["contract"] = "approve-scope"
+        world.overrides["infer_scope"] = False
+        own = yaml.safe_dump(document, sort_keys=False)
+        await world.push({".nebulus/contract/contract.yaml": own})
+        await world.issue("add() subtracts")
+        await world.settle()
+        [decision] = await world.decisions()
+        assert decision.subject is Subject.SCOPE_UNKNOWN
+
+
+async def test_a_repository_has_no_more_turns_and_tokens_than_its_settings_allow() -> None:
+    budget = {"iterations": 2, "minutes": 600, "turns": 9000, "tokens": 10**9, "exhausted": "ask"}
+    async with made_memory_world() as world:
+        await world.push({".nebulus/contract/contract.yaml": changed("roles", "coder", "budget", budget)})
+        await world.issue("add() subtracts")
+        world.model_will(blocked("stop here"))
+        await world.settle()
+        session = await world.read(sessions.get, "j1-work-1")
+        settings = world.overlord.parts.settings.space(REPO)
+        assert json.loads(session.brief)["limits"]["turns"] == settings.sessions.turns
+        assert (session.time_limit_s, session.token_budget) == (
+            settings.sessions.time_s,
+            settings.budget.session_tokens,
+        )

@@ -3,6 +3,7 @@
 import sqlite3
 from datetime import timedelta
 
+from minion.protocol import ScopeMode
 from overlord.domain.contracts.contract import Contract
 from overlord.domain.contracts.reading import CONTRACT_DIR, read_contract
 from overlord.domain.contracts.turn import Turn
@@ -68,8 +69,21 @@ async def _found(parts: Parts, job: Job, base: Sha) -> tuple[Contract, str]:
     if job.head_sha is None:  # work that began before contracts were kept goes on as it began
         own = await own_contract(parts, job, base)
         if own is not None:
-            return own, f"{CONTRACT_DIR} at {base[:10]}"
+            return _asking(own, parts.contract(job.space)), f"{CONTRACT_DIR} at {base[:10]}"
     return parts.contract(job.space), f"contract: {named}"
+
+
+def _asking(own: Contract, named: Contract) -> Contract:
+    """The repository's contract with what the settings' one wants of every job: that a person is asked before any file may be
+    written. A repository can ask for more than its settings do, and for no less."""
+    if not any(role.scope is not None and role.scope.asks_first for role in named.roles.values()):
+        return own
+    asking = {
+        name: role.model_copy(update={"scope": role.scope.model_copy(update={"approval": "required"})})
+        for name, role in own.roles.items()
+        if role.scope is not None and role.scope.mode is ScopeMode.UNRESTRICTED
+    }
+    return own.model_copy(update={"roles": {**own.roles, **asking}})
 
 
 async def own_contract(parts: Parts, job: Job, commit: Sha) -> Contract | None:
