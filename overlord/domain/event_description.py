@@ -142,7 +142,7 @@ _SENTENCES: Mapping[E, _Sentence] = {
     E.PASSED: "the evaluation passed",
     E.REVISION_ORDERED: lambda d: f"sent back: {_findings_line(d.get('findings'))}",
     E.CONTRACT_TAKEN: lambda data: f"it goes by contract {data['contract']} ({data['source']})",
-    E.CONTRACT_CHANGED_AT_BASE: "the repository's contract is another one by now; this job keeps its own",
+    E.CONTRACT_CHANGED: "the repository's contract is another one by now; this job keeps its own",
     E.PHASE_STARTED: lambda data: f"phase {data['phase']} begins: {_joined(data['roles'])}",
     E.PLAN_CHANGED: lambda data: f"the plan has {_joined(data['made']) or 'nothing new'}{_removed(data)}",
     E.ROLE_COMPLETED: lambda data: f"the work of {data['role']} is good; {data['next']} is next",

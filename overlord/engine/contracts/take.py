@@ -125,7 +125,7 @@ async def _look_at_base(parts: Parts, job: Job, row: job_contracts.JobContract) 
     def note(connection: sqlite3.Connection) -> None:
         job_contracts.note_seen_at_base(connection, job.id, digest)
         data: dict[str, Json] = {"kept": row.digest, "at_base": digest, "commit": tip}
-        jobs.note(connection, job.id, EventName.CONTRACT_CHANGED_AT_BASE, at=parts.clock.now(), data=data)
+        jobs.note(connection, job.id, EventName.CONTRACT_CHANGED, at=parts.clock.now(), data=data)
 
     await parts.database.write(Failpoint.CONTRACT_TAKEN, note)
 
