@@ -69,7 +69,7 @@ CONTRACT: dict[str, Any] = {
     "gates": {
         "plan_approval": {
             "on": "plan->build",
-            "audience": "person",
+            "audience": "approver",
             "inputs": ["plan/**"],
             "approve": "build",
             "reject": "plan",
