@@ -16,6 +16,7 @@ from overlord.store import jobs, ledger
 from overlord.store.database import open_reader
 from tests.faults import (
     chat_stories,
+    contract_stories,
     draft_stories,
     model_stories,
     proposal_stories,
@@ -479,6 +480,7 @@ PLACES: Mapping[Failpoint, Story] = {
     **dict.fromkeys((P.BACKUP_RESTORED, P.KEEP_BACKUP, P.RESTORE_HOME), BACKED_UP),
     P.DEPENDENCIES_ASKED: MORE_NEEDED,
     **chat_stories.PLACES,
+    **contract_stories.PLACES,
     **proposal_stories.PLACES,
     **draft_stories.PLACES,
     **skill_review_stories.PLACES,

@@ -116,9 +116,15 @@ async def _check_usable(parts: Parts, job: Job, base: Sha, contract: Contract) -
 
 
 async def _look_at_base(parts: Parts, job: Job, row: job_contracts.JobContract) -> None:
-    """Say once that the repository's contract is another one by now; this job keeps its own."""
+    """Say once that the repository's contract is another one by now; this job keeps its own.
+
+    Looked for where a phase begins: between two roles of a phase there is nothing to fetch, and sessions follow at once.
+    """
     if not row.is_own:
         return
+    if not job.role:
+        remote = await parts.forge.remote(job.space)
+        await parts.git.refresh_mirror(job.space, remote, branches=[job.base_branch])
     tip = await parts.git.branch_head(job.space, job.base_branch)
     if tip is None or tip == job.base_sha:
         return
