@@ -67,6 +67,10 @@ def _decision(data: Mapping[str, Json]) -> str:
     return str(data.get("about") or f"decision {data['decision']}")
 
 
+def _for_role(data: Mapping[str, Json]) -> str:
+    return f" for {data['role']}" if data.get("role") and data.get("kind") == "work" else ""
+
+
 def _at_gate(data: Mapping[str, Json]) -> str:
     return f" at gate {data['gate']}" if data.get("gate") else ""
 
@@ -126,9 +130,7 @@ _LOCAL: Mapping[E, _Sentence] = {
 """Where there is no forge but this machine's own: people see branches there, and no pull requests."""
 _SENTENCES: Mapping[E, _Sentence] = {
     E.CLAIMED: lambda d: f"claimed {d['issue']}: {d['title']}",
-    E.SESSION_PREPARED: lambda d: (
-        f"prepared {d['session']}{f' for {d['role']}' if d.get('role') and d['kind'] == 'work' else ''}"
-    ),
+    E.SESSION_PREPARED: lambda d: f"prepared {d['session']}{_for_role(d)}",
     E.SESSION_STARTED: lambda d: f"the Minion is at work{_may_write(d)}",
     E.SESSION_ENDED: lambda d: f"{d['session']} ended ({d['ending']})",
     E.DISPATCH_REFUSED: lambda d: (

@@ -90,7 +90,7 @@ def check_free(place: Path) -> None:
         raise Refused(f"{place} is not empty; name another directory with --to")
 
 
-def write(place: Path, bundle: Bundle, *, job: int) -> Manifest:
+def write_files(place: Path, bundle: Bundle, *, job: int) -> Manifest:
     """Write it all; what was written. Raises Refused."""
     check_free(place)
     manifest = Manifest(

@@ -37,8 +37,9 @@ def brief(
     if not session:
         briefed = [item for item in briefed if item.kind is SessionKind.WORK] or briefed
     if not briefed:
-        what = f"{session} is" if session else f"no session of job {number} was"
-        raise NotFound(f"{what} told anything", hint=hint(CommandRef("job", (str(number),)), " shows it"))
+        whose = session or f"job {number}"
+        shows = hint(CommandRef("job", (str(number),)), " shows what there is")
+        raise NotFound(f"no session of {whose} was told anything", hint=shows)
     last = briefed[-1]
     told_brief: Brief = adapter(Brief).validate_json(last.brief)
     if json:
@@ -65,7 +66,7 @@ def export(
     writing.check_free(place)
     with state.reading() as connection:
         kept = record.read(connection, number)
-    manifest = writing.write(place, record.files(kept, state.home()), job=number)
+    manifest = writing.write_files(place, record.files(kept, state.home()), job=number)
     if json:
         as_json(manifest)
         return
