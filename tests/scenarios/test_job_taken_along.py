@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from overlord.embedded.play import edit, submit
 from overlord.entrypoints.cli.command_list import app
 from overlord.entrypoints.cli.main import run
 from overlord.store import evidence
@@ -288,3 +289,25 @@ async def test_an_export_goes_over_nothing_and_says_what_is_there(
         code, said = overlord("job", "export", "7", "--to", str(tmp_path / "new"))
         assert (code, "there is no job 7" in said) == (4, True)
         assert not (tmp_path / "new").exists()
+
+
+async def test_a_job_without_a_contract_of_version_2_has_its_brief_and_its_export_too(
+    monkeypatch: pytest.MonkeyPatch, overlord: Typed, tmp_path: Path
+) -> None:
+    async with made_memory_world() as world:
+        await world.issue("add() subtracts")
+        world.model_will(edit("calc.py", "a - b", "a * b"), submit("multiplied"))
+        world.model_will(edit("calc.py", "a * b", "a + b"), submit("added"))
+        await world.settle()
+        await world.stop()
+        monkeypatch.setenv("OVERLORD_HOME", str(world.root / "home"))
+        monkeypatch.setenv("COLUMNS", "200")
+        _, text = overlord("job", "brief", "1")
+        assert "-- from evaluation 1" in text
+        assert "-- from earlier session" in text
+        _, text = overlord("history", "--detail", "1")
+        assert "\nPhase implement\n" in text
+        code, text = overlord("job", "export", "1", "--to", str(tmp_path / "job"))
+        assert code == 0, text
+        assert not (tmp_path / "job" / "final.json").exists(), "it has not ended"
+        assert "sent back: " in (tmp_path / "job" / "README.md").read_text()

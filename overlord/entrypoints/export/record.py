@@ -175,7 +175,7 @@ class _Making:
             place = directory_of(number, session)
             if session.brief:
                 told: Brief = adapter(Brief).validate_json(session.brief)
-                before = sum(row.at < session.prepared_at for row in self.kept.evaluations)
+                before = sum(row.at <= session.prepared_at for row in self.kept.evaluations)
                 self.add(f"{place}/brief.md", _fenced(brief_text(told, evaluation=before)))
                 self.add_json(f"{place}/brief.json", json.loads(session.brief))
             if session.report is not None:

@@ -47,7 +47,7 @@ def brief(
         return
     from overlord.entrypoints.terminal.brief_text import brief_text
 
-    before = sum(row.at < last.prepared_at for row in past)
+    before = sum(row.at <= last.prepared_at for row in past)
     show_text(brief_text(told_brief, evaluation=before))
 
 
