@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from minion.protocol import Scope, ScopeMode
 from overlord.domain.contracts.criteria.registry import Criteria
 from overlord.domain.contracts.part import Name, Part, Pattern, Patterns, Words, as_tuple
+from overlord.domain.text.redacting import pattern_problem
 from overlord.errors import ContractError
 
 MAX_LIFETIME_H = 24 * 366.0
@@ -26,6 +27,16 @@ ISSUE = "issue"
 ANY_FILE = "**"
 PLAN = "plan"
 """The directory of a job's own artifacts, which are never in the repository."""
+
+
+def _usable(pattern: str) -> str:
+    if problem := pattern_problem(pattern):
+        raise ValueError(f"{pattern!r} {problem}")
+    return pattern
+
+
+Redaction = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_usable)]
+"""A regular expression of what is taken out of evidence."""
 
 
 class ScopeRule(Part):
@@ -199,9 +210,7 @@ class Contract(Part):
     shared: Annotated[tuple[Shared, ...], BeforeValidator(as_tuple)] = ()
     secret_paths: Patterns = ()
     """Outside every scope and every brief."""
-    redact: Annotated[
-        tuple[Annotated[str, Field(min_length=1, max_length=500)], ...], BeforeValidator(as_tuple)
-    ] = ()
+    redact: Annotated[tuple[Redaction, ...], BeforeValidator(as_tuple)] = ()
     """Regular expressions of what is taken out of evidence, beside what is always taken out."""
     guidance: Annotated[str, Field(max_length=20_000)] = ""
     merge: Literal["manual"] = "manual"
