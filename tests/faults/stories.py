@@ -421,7 +421,7 @@ P = Failpoint
 IN_EVERY = """
 daemon_started space_polled job_claimed projection_noted base_chosen work_prepared door_opened
 work_started progress_seen exchange_reserved exchange_settled report_taken session_sealed work_settled
-session_cleared evaluation_begun diff_judged check_prepared check_started check_judged review_prepared
+session_cleared final_kept evaluation_begun diff_judged check_prepared check_started check_judged review_prepared
 review_made verdict_written push_ordered push_noted pull_noted job_delivered fate_noted add_comment
 edit_comment add_label remove_label open_pull edit_pull mark_ready set_status fetch make_ready
 prepare_repository keep_commit push remove_repository forget_ready start_session remove_session

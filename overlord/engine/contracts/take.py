@@ -47,6 +47,7 @@ def _take(connection: sqlite3.Connection, parts: Parts, job: Job, contract: Cont
         "source": source,
         "digest": job_contracts.digest_of(contract),
         "constitution": contract.constitution,
+        "phase": phase,
     }
     return jobs.note(
         connection,
