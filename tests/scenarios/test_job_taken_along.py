@@ -17,6 +17,7 @@ from overlord.entrypoints.cli.main import run
 from overlord.store import evidence
 from tests.memory.world import MemoryWorld, made_memory_world
 from tests.two_roles import merged
+from tests.world import FIX
 
 Typed = Callable[..., tuple[int, str]]
 HOSTILE = "<img src=x> [click](http://evil.test) ]( \x1b[31m\u202e --to=/"
@@ -296,8 +297,8 @@ async def test_a_job_without_a_contract_of_version_2_has_its_brief_and_its_expor
 ) -> None:
     async with made_memory_world() as world:
         await world.issue("add() subtracts")
-        world.model_will(edit("calc.py", "a - b", "a * b"), submit("multiplied"))
-        world.model_will(edit("calc.py", "a * b", "a + b"), submit("added"))
+        world.model_will(edit("calc.py", "a * 2", "a * 3"), submit("broken"))
+        world.model_will(edit("calc.py", "a * 3", "a * 2"), edit(*FIX), submit("mended"))
         await world.settle()
         await world.stop()
         monkeypatch.setenv("OVERLORD_HOME", str(world.root / "home"))

@@ -20,7 +20,7 @@ from overlord.domain.text.json_text import json_text
 from overlord.domain.text.redacting import redacting, redacting_json
 from overlord.entrypoints.export.names import Names, safe_name, safe_path
 from overlord.entrypoints.export.writing import Absent, Bundle
-from overlord.entrypoints.terminal.brief_text import brief_text
+from overlord.entrypoints.terminal.brief_text import brief_text, evaluation_of
 from overlord.errors import StoreError
 from overlord.home import Home
 from overlord.store import decisions, evidence, jobs, ledger, sessions
@@ -175,8 +175,8 @@ class _Making:
             place = directory_of(number, session)
             if session.brief:
                 told: Brief = adapter(Brief).validate_json(session.brief)
-                before = sum(row.at <= session.prepared_at for row in self.kept.evaluations)
-                self.add(f"{place}/brief.md", _fenced(brief_text(told, evaluation=before)))
+                number_of = evaluation_of(told, session.prepared_at, self.kept.evaluations)
+                self.add(f"{place}/brief.md", _fenced(brief_text(told, evaluation=number_of)))
                 self.add_json(f"{place}/brief.json", json.loads(session.brief))
             if session.report is not None:
                 self.add_json(f"{place}/report.json", json.loads(encode(session.report)))

@@ -2,11 +2,13 @@
 
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 
 from minion.agent.prompt import IDENTITY, MISSION, WORLD, Layer, layers
 from minion.protocol import Brief
 from overlord.domain.text.plain import visible
+from overlord.store.checks.evaluations import EvaluationRow
 
 WIDTH = 80
 FENCE = "data"
@@ -23,6 +25,15 @@ _NOTE = re.compile(r"(?P<what>[^\n(]+) \((?P<source>[^)\n]+)\):")
 def brief_text(brief: Brief, *, evaluation: int = 0) -> str:
     """The whole text at 80 columns. `evaluation`: the number of the one whose findings it names; 0 for none."""
     return "\n".join(_lines(brief, evaluation)).rstrip("\n")
+
+
+def evaluation_of(brief: Brief, prepared_at: datetime, past: Sequence[EvaluationRow]) -> int:
+    """The number of the evaluation whose findings a brief names; 0 where it names none of any."""
+    for number, row in reversed(list(enumerate(past, 1))):
+        found = [finding for check in row.checks for finding in check.findings]
+        if row.at <= prepared_at and any(finding in found for finding in brief.findings):
+            return number
+    return 0
 
 
 def _lines(brief: Brief, evaluation: int) -> Iterator[str]:
@@ -46,7 +57,7 @@ def source_of(brief: Brief, part: Layer, evaluation: int = 0) -> str:
     if source == "contract" and terms is not None:
         return f"contract {terms.contract}, role {brief.role}"
     if source == "evaluation":
-        return f"evaluation {evaluation}" if evaluation else "the last evaluation"
+        return f"evaluation {evaluation}" if evaluation else "what was asked for at the pull request"
     if source == "assignments":
         return "plan/delegation.yaml"
     if source == "inputs" and terms is not None:

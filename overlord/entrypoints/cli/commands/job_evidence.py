@@ -45,10 +45,9 @@ def brief(
     if json:
         as_json(adapter(Brief).dump_python(told_brief, mode="json"))
         return
-    from overlord.entrypoints.terminal.brief_text import brief_text
+    from overlord.entrypoints.terminal.brief_text import brief_text, evaluation_of
 
-    before = sum(row.at <= last.prepared_at for row in past)
-    show_text(brief_text(told_brief, evaluation=before))
+    show_text(brief_text(told_brief, evaluation=evaluation_of(told_brief, last.prepared_at, past)))
 
 
 def export(
