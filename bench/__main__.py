@@ -23,6 +23,7 @@ BENCHES = (
     "bench.page",
     "bench.search",
     "bench.contracts",
+    "bench.turns",
 )
 
 

@@ -67,6 +67,7 @@ class Failpoint(StrEnum):
     LOSS_NOTED = "loss_noted"
     SESSION_ABANDONED = "session_abandoned"
     SESSION_CLEARED = "session_cleared"
+    FINAL_KEPT = "final_kept"
 
     EVALUATION_BEGUN = "evaluation_begun"
     DIFF_JUDGED = "diff_judged"

@@ -60,7 +60,7 @@ class EventName(StrEnum):
     TERMINATED = "terminated"
 
     CONTRACT_TAKEN = "contract_taken"
-    CONTRACT_CHANGED_AT_BASE = "contract_changed_at_base"
+    CONTRACT_CHANGED = "contract_changed"
     PHASE_STARTED = "phase_started"
     PLAN_CHANGED = "plan_changed"
     WORK_REVERTED = "work_reverted"

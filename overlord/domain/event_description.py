@@ -67,6 +67,19 @@ def _decision(data: Mapping[str, Json]) -> str:
     return str(data.get("about") or f"decision {data['decision']}")
 
 
+def _for_role(data: Mapping[str, Json]) -> str:
+    return f" for {data['role']}" if data.get("role") and data.get("kind") == "work" else ""
+
+
+def _at_gate(data: Mapping[str, Json]) -> str:
+    return f" at gate {data['gate']}" if data.get("gate") else ""
+
+
+def _verb(data: Mapping[str, Json]) -> str:
+    """Which answer it was, where words alone would not say it."""
+    return f" with {data['verb']}" if data.get("gate") else ""
+
+
 def _otherwise(data: Mapping[str, Json]) -> str:
     return f", and not as it was approved: {data['note']}" if data.get("note") else ""
 
@@ -117,7 +130,7 @@ _LOCAL: Mapping[E, _Sentence] = {
 """Where there is no forge but this machine's own: people see branches there, and no pull requests."""
 _SENTENCES: Mapping[E, _Sentence] = {
     E.CLAIMED: lambda d: f"claimed {d['issue']}: {d['title']}",
-    E.SESSION_PREPARED: lambda d: f"prepared {d['session']}",
+    E.SESSION_PREPARED: lambda d: f"prepared {d['session']}{_for_role(d)}",
     E.SESSION_STARTED: lambda d: f"the Minion is at work{_may_write(d)}",
     E.SESSION_ENDED: lambda d: f"{d['session']} ended ({d['ending']})",
     E.DISPATCH_REFUSED: lambda d: (
@@ -142,7 +155,7 @@ _SENTENCES: Mapping[E, _Sentence] = {
     E.PASSED: "the evaluation passed",
     E.REVISION_ORDERED: lambda d: f"sent back: {_findings_line(d.get('findings'))}",
     E.CONTRACT_TAKEN: lambda data: f"it goes by contract {data['contract']} ({data['source']})",
-    E.CONTRACT_CHANGED_AT_BASE: "the repository's contract is another one by now; this job keeps its own",
+    E.CONTRACT_CHANGED: "the repository's contract is another one by now; this job keeps its own",
     E.PHASE_STARTED: lambda data: f"phase {data['phase']} begins: {_joined(data['roles'])}",
     E.PLAN_CHANGED: lambda data: f"the plan has {_joined(data['made']) or 'nothing new'}{_removed(data)}",
     E.ROLE_COMPLETED: lambda data: f"the work of {data['role']} is good; {data['next']} is next",
@@ -162,6 +175,8 @@ _SENTENCES: Mapping[E, _Sentence] = {
     E.GATE_REACHED: lambda d: (
         "a person must allow the dependencies it asks for"
         if "digest" in d
+        else f"the work is at gate {d['gate']} ({d['on']}), which shows {d['fingerprint']}"
+        if d.get("on")
         else "everything passed, and a person must approve what was changed"
     ),
     E.FAILED: "the evaluation failed; a person decides",
@@ -203,10 +218,10 @@ _SENTENCES: Mapping[E, _Sentence] = {
         f"a person added {d['amount']}{' tokens' if d['unit'] == 'tokens' else ''} to its budget"
     ),
     E.DECISION_RAISED: lambda d: (
-        f"{_decision(d)} {'is prepared' if d.get('state') else 'waits for a person'}: {d['title']}"
+        f"{_decision(d)} {'is prepared' if d.get('state') else 'waits for a person'}{_at_gate(d)}: {d['title']}"
     ),
     E.DECISION_OPENED: lambda d: f"{_decision(d)} waits for a person: {d['title']}",
-    E.DECISION_ANSWERED: lambda d: f"{_decision(d)} was answered: {d['answer']}",
+    E.DECISION_ANSWERED: lambda d: f"{_decision(d)}{_at_gate(d)} was answered{_verb(d)}: {d['answer']}",
     E.DECISION_EXPIRED: lambda d: f"{_decision(d)} expired",
     E.DECISION_SUPERSEDED: lambda d: f"{_decision(d)} needs no answer any more",
     E.MESSAGE_POSTED: _message_sentence,

@@ -1,5 +1,6 @@
 """A session: one attempt by one Minion, or one run of the judge's commands, in one container."""
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -116,6 +117,11 @@ class Session:
     """The key of the environment it runs in, or makes; empty for none."""
     cleared: bool = False
     """Whether what it held is freed: its container or processes, its repository."""
+
+    @property
+    def role(self) -> str:
+        """Who works in it, by its brief; empty for what has none."""
+        return str(json.loads(self.brief).get("role", "")) if self.brief else ""
 
     @property
     def budgets(self) -> tuple[Budget, ...]:

@@ -17,11 +17,12 @@ from overlord.store.skills import skill_uses
 def story_of(connection: sqlite3.Connection, job: Job, contract: Contract) -> Story:
     """Gather a job's story. `contract` is the one of its space, for a job that has none of its own."""
     job = jobs.get(connection, job.id)
+    turn = Turn.of(job_contracts.of_job(connection, job.id, lambda: contract), job)
     skills = ledger.last(connection, job.id, EventName.SKILLS_CHOSEN) or {}
     usage, calls = exchanges.job_usage(connection, job.id)
     return Story(
         job=job,
-        attempts=Turn.of(job_contracts.of_job(connection, job.id, lambda: contract), job).iterations,
+        attempts=turn.iterations,
         evaluations=tuple(evaluations.history(connection, job)),
         sessions=tuple(sessions.of_job(connection, job.id)),
         decisions=tuple(decisions.waiting(connection, job.id)),
@@ -38,7 +39,15 @@ def story_of(connection: sqlite3.Connection, job: Job, contract: Contract) -> St
         ledger_head=ledger.head(connection),
         trouble=_model_outage(connection, job),
         granted=grants.scope_ever_granted(connection, job.id),
+        turn=_turn(turn),
     )
+
+
+def _turn(turn: Turn) -> str:
+    """Where a job is in its contract; nothing where that has one phase of one role."""
+    if len(turn.contract.phases) == 1 and len(turn.contract.roles) == 1:
+        return ""
+    return f"contract {turn.contract.name}, phase {turn.phase_name}, role {turn.role_name}"
 
 
 def _model_outage(connection: sqlite3.Connection, job: Job) -> str:

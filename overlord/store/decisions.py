@@ -8,7 +8,15 @@ from datetime import datetime
 from minion.protocol import Answer
 from overlord.command_ref import CommandRef, hint
 from overlord.domain.answers import label_of
-from overlord.domain.decision import ApprovalKind, ApprovalRef, Audience, Decision, DecisionState, Verb
+from overlord.domain.decision import (
+    ApprovalKind,
+    ApprovalRef,
+    Audience,
+    Decision,
+    DecisionState,
+    Subject,
+    Verb,
+)
 from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
 from overlord.domain.person import Person
 from overlord.errors import NotFound, Refused
@@ -35,6 +43,7 @@ def raise_decision(
         "subject": decision.subject,
         "title": decision.title,
         "digest": raised.digest,
+        **_gate(decision),
         **({"state": decision.state} if decision.state is DecisionState.DRAFT else {}),
     }
     _append_decision_event(connection, EventName.DECISION_RAISED, raised, at=decision.created_at, data=data)
@@ -123,6 +132,11 @@ def answers_for_brief(connection: sqlite3.Connection, job_id: int) -> tuple[Answ
     )
 
 
+def of_job(connection: sqlite3.Connection, job_id: int) -> list[Decision]:
+    """Every decision of a job, whatever became of it, oldest first."""
+    return select(connection, Decision, "SELECT * FROM decisions WHERE job_id = ? ORDER BY id", job_id)
+
+
 def answered(connection: sqlite3.Connection, job_id: int) -> list[Decision]:
     """Every decision of a job that a person answered, oldest first."""
     query = "SELECT * FROM decisions WHERE state = 'answered' AND job_id = ? ORDER BY id"
@@ -197,9 +211,15 @@ def answer(
         "verb": verb,
         "answer": final.answer,
         "digest": digest,
+        **_gate(decision),
     }
     _append_decision_event(connection, EventName.DECISION_ANSWERED, final, at=at, actor=actor, data=data)
     return final
+
+
+def _gate(decision: Decision) -> dict[str, Json]:
+    """The contract's gate that a decision is about, for the ledger."""
+    return {"gate": decision.options[1]} if decision.subject is Subject.GATE else {}
 
 
 def redraft(connection: sqlite3.Connection, decision: Decision, *, bound_to: str) -> None:

@@ -246,9 +246,11 @@ def is_succeeded(connection: sqlite3.Connection, job: Job) -> bool:
 
 
 def with_remains(connection: sqlite3.Connection) -> list[Job]:
-    """Closed jobs that still have a session which has not ended: the tick reaps these."""
-    query = """SELECT DISTINCT jobs.* FROM jobs JOIN sessions ON sessions.job_id = jobs.id
-               WHERE NOT jobs.is_open AND sessions.state != 'ended' ORDER BY jobs.id"""
+    """Closed jobs that still have a session which has not ended, or whose final state was not kept: the tick reaps these."""
+    query = """SELECT * FROM jobs WHERE id IN (
+                 SELECT jobs.id FROM jobs JOIN sessions ON sessions.job_id = jobs.id
+                 WHERE NOT jobs.is_open AND sessions.state != 'ended'
+                 UNION SELECT id FROM jobs WHERE NOT is_open AND NOT has_final) ORDER BY id"""
     return select(connection, Job, query)
 
 

@@ -42,6 +42,7 @@ def prepare(connection: sqlite3.Connection, session: Session) -> None:
             data={
                 "session": session.id,
                 "kind": session.kind,
+                "role": session.role,
                 "scope": session.scope,
                 "branch": session.branch,
             },

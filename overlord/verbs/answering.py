@@ -24,6 +24,7 @@ def answer(context: Context, decision: Decision, verb: Verb, text: str) -> Done:
         text=text,
         digest=context.digest,
         at=context.at,
+        by=context.person if decision.audience is Audience.APPROVER else None,
     )
     return Done(text=confirmation(answered))
 

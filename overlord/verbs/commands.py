@@ -17,6 +17,7 @@ from overlord.domain.decision import Decision, DecisionState, Subject, Verb
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.job import Job, JobState
 from overlord.domain.pause import EVERYTHING, Pause, name_of
+from overlord.domain.person import Person
 from overlord.domain.scope.approval import patterns_in
 from overlord.domain.text.plain import plain_line
 from overlord.errors import Refused
@@ -232,9 +233,11 @@ def answer_decision(
     text: str = "",
     digest: str | None = None,
     at: datetime,
+    by: Person | None = None,
 ) -> Decision:
     """Answer a decision. `text` is free; for `add_budget` it is the amount: tokens (`500000`) or dollars (`$2`). `digest` is that
-    of what the person was shown; without one, what stands now counts as shown.
+    of what the person was shown; without one, what stands now counts as shown. `by`: who is known to be an approver, where one
+    has to decide it.
 
     Raises NotFound; Refused when it was answered before, is stale, or takes no such answer.
     """
@@ -248,7 +251,7 @@ def answer_decision(
         raise Refused("say what to reply", hint=hint("as in ", example))
     shown = digest or decision.digest
     answered = decisions.answer(
-        connection, decision_id, digest=shown, verb=verb, text=text, actor=actor, at=at
+        connection, decision_id, digest=shown, verb=verb, text=text, actor=actor, at=at, by=by
     )
     if answered.job_id is None:
         _decide_space(connection, answered, at=at)

@@ -95,7 +95,7 @@ CALLERS: Mapping[str, set[str]] = {
 }
 """Every module in the source that uses these, but for saying that something is of their type."""
 KNOWING = CALLERS[f"{PERSON}.Person"] | {
-    PROPOSAL_VERB, DRAFT_VERB, PROPOSALS, DRAFTS, DECISIONS, PLAN, VERB, WEB_SITE,
+    PROPOSAL_VERB, DRAFT_VERB, VERBS, PROPOSALS, DRAFTS, DECISIONS, PLAN, VERB, WEB_SITE,
 }  # fmt: skip
 """Who knows what a person is at all: who makes one, or takes one as an argument."""
 WATCHED = {name.rpartition(".")[0] for name in CALLERS}

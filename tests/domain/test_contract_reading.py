@@ -70,7 +70,7 @@ phases: {{}}
         "mine.yaml:4: lifetime.hours: must be a valid number, unable to parse string as a number",
         "mine.yaml:6: roles.Coder: is no name; use a-z, 0-9, _ and -, a letter first, at most 40 of them",
         "mine.yaml:8: roles.coder.scope.mode: must be 'unrestricted', 'directory' or 'explicit'",
-        "mine.yaml:12: roles.coder.verification.1: no criterion is called 'artifact_exist'; known: artifact_exists, command_fails, command_succeeds, delegation_coverage, diff_non_empty, diff_within_budget, evaluation_passed, http_answers, markdown_has_headings, script. Is artifact_exists meant?",
+        "mine.yaml:12: roles.coder.verification.1: no criterion is called 'artifact_exist'; known: artifact_exists, command_fails, command_succeeds, delegation_coverage, diff_non_empty, diff_within_budget, evaluation_passed, http_answers, markdown_has_headings, script, tests_fail. Is artifact_exists meant?",
         "mine.yaml:9: roles.coder.budget.iterations: must be less than or equal to 20",
         "mine.yaml:9: roles.coder.budget.usd: must be greater than 0",
         "mine.yaml:9: roles.coder.budget.dollars: unknown key; known: iterations, minutes, turns, tokens, usd, diff_files, diff_lines, exhausted",

@@ -43,6 +43,7 @@ EXAMPLES: dict[str, Any] = {
     "http_answers": {"start": "python app.py", "url": "http://127.0.0.1:8000/health"},
     "markdown_has_headings": {"path": "plan/a.md", "headings": ["Acceptance"]},
     "script": ".nebulus/contract/check.sh",
+    "tests_fail": True,
 }
 
 
@@ -86,6 +87,7 @@ def test_every_kind_has_an_example_here_and_names_itself() -> None:
         "http_answers: http://127.0.0.1:8000/health (python app.py)",
         "markdown_has_headings: plan/a.md: Acceptance",
         "script: .nebulus/contract/check.sh",
+        "tests_fail",
     ]
     assert ADAPTER.validate_python(read) == read
     assert all(type(criterion).model_fields.keys() == {criterion.kind} for criterion in read)
@@ -100,8 +102,9 @@ def test_the_published_schema_has_every_form() -> None:
 
 def test_what_the_engine_asks_of_all_of_them() -> None:
     read = ADAPTER.validate_python([{kind: value} for kind, value in EXAMPLES.items()])
-    assert [step.name for step in steps_of(read)] == [f"criterion-{number}-run" for number in (2, 3, 8, 10)]
-    assert all(step.plan for step in steps_of(read))
+    names = [f"criterion-{number}-run" for number in (2, 3, 8, 10)]
+    assert [step.name for step in steps_of(read)] == [*names, "criterion-11-tests"]
+    assert all(step.plan for step in steps_of(read)[:-1])
     assert files_of((*read, *read)) == ("plan/delegation.yaml", "plan/a.md")
     assert wants_evaluation(read)
     assert not wants_evaluation(not_static(read)[:2])
@@ -111,6 +114,7 @@ def test_what_the_engine_asks_of_all_of_them() -> None:
         "evaluation_passed",
         "http_answers",
         "script",
+        "tests_fail",
     ]
 
 
@@ -530,3 +534,41 @@ def test_the_page_shows_every_kind_and_its_examples_are_read() -> None:
     [delegation] = [block for block in blocks if "assignments" in block]
     content = yaml.safe_dump(delegation, sort_keys=False).encode()
     assert Delegation.parse(content, "plan/delegation.yaml").order == ("backend", "frontend")
+
+
+def red(*cases: str, exit_code: int = 1) -> StepResult:
+    """A run of the repository's tests."""
+    junit = f"<testsuites><testsuite>{''.join(cases)}</testsuite></testsuites>"
+    return StepResult(name="criterion-1-tests", outcome=StepOutcome.RAN, exit_code=exit_code, junit=junit)
+
+
+FAILURE = '<testcase classname="test_new" name="test_a" file="test_new.py"><failure>assert 0 == 4</failure></testcase>'
+ERROR = (
+    '<testcase classname="test_new" name="test_a" file="test_new.py"><error>ImportError</error></testcase>'
+)
+OLD = '<testcase classname="test_old" name="test_b" file="test_old.py"><failure>assert 1 == 2</failure></testcase>'
+PASS = '<testcase classname="test_new" name="test_a" file="test_new.py"/>'
+
+
+@pytest.mark.parametrize(
+    ("step", "is_met", "said"),
+    [
+        (red(FAILURE), True, "Red for an assertion: test_new::test_a."),
+        (red(FAILURE, OLD), True, "Red for an assertion: test_new::test_a."),
+        (red(ERROR), False, "has an error before any assertion"),
+        (red(PASS, OLD), False, "No test that this phase wrote fails"),
+        (red(PASS, exit_code=0), False, "No test that this phase wrote fails"),
+        (ran(None, outcome=StepOutcome.NOTHING_TO_RUN), False, "There are no tests"),
+        (ran(1, "1 failing"), True, "The tests fail, with exit code 1."),
+        (ran(0, "all good"), False, "The tests pass"),
+        (ran(127, "sh: npm: not found"), False, "was not found"),
+        (ran(None, outcome=StepOutcome.TIMED_OUT), None, "did not end within"),
+        (ran(None, outcome=StepOutcome.NO_TOOLCHAIN), None, "No program"),
+    ],
+)
+def test_tests_have_to_be_red_for_an_assertion(step: StepResult, is_met: bool | None, said: str) -> None:
+    read = ADAPTER.validate_python(["tests_fail"])
+    phase = (Change(path="test_new.py", status="A"),)
+    [made] = judge_all(read, Seen(paths=frozenset(), phase=phase), {"criterion-1-tests": step})
+    assert made.is_met is is_met
+    assert said in made.message

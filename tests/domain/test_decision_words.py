@@ -53,6 +53,9 @@ YES = {
     Subject.ROUNDS: Verb.ONE_MORE,
     Subject.SPACE_GONE: Verb.RETRY,
     Subject.SPACE_DOUBLED: Verb.RETRY,
+    Subject.GATE: Verb.APPROVE,
+    Subject.EXHAUSTED: Verb.APPROVE,
+    Subject.SCOPE_EXPANSION: Verb.GRANT,
     **dict.fromkeys(ABOUT, Verb.APPROVE),
 }
 NO: dict[Subject, Verb | None] = {
@@ -60,6 +63,7 @@ NO: dict[Subject, Verb | None] = {
     Subject.SCOPE_REQUEST: Verb.REFUSE,
     Subject.QUESTION: None,
     Subject.ISSUE_EDITED: None,
+    Subject.GATE: Verb.REJECT,
     **dict.fromkeys(ABOUT, Verb.REJECT),
 }
 
@@ -155,6 +159,8 @@ WORDED = {
     Subject.UNPROVEN,
     Subject.DEPENDENCIES,
     Subject.QUESTION,
+    Subject.EXHAUSTED,
+    Subject.SCOPE_EXPANSION,
 }
 
 

@@ -6,7 +6,9 @@ from overlord.domain.event import OVERLORD, EventName, LedgerEvent
 from overlord.domain.job import TRANSITIONS
 from tests.records import NOW
 
-ENDS_WELL = re.compile(r"(ed|lost|found|spent|chosen|ran_low|over|unavailable|short|signed_in|signed_out)$")
+ENDS_WELL = re.compile(
+    r"(ed|lost|found|spent|chosen|ran_low|over|taken|unavailable|short|signed_in|signed_out)$"
+)
 
 
 def test_every_event_is_told_in_the_past_tense() -> None:

@@ -68,6 +68,20 @@ DATA: dict[str, Json] = {
     "sessions": 2,
     "offered": ["order 1.0.0", "style 2.1.0"],
     "left_out": ["b.yaml is not read: skill/schema: It is no text."],
+    "contract": "crew",
+    "source": ".nebulus/contract at bbbbbbbbbb",
+    "phase": "build",
+    "role": "backend",
+    "roles": ["backend", "frontend"],
+    "next": "frontend",
+    "why": "it cannot go on",
+    "by": "architect",
+    "about": "backend",
+    "gate": "plan_approval",
+    "on": "plan->build",
+    "notes": "smaller",
+    "made": ["plan/plan.md"],
+    "removed": ["plan/old.md"],
 }
 
 

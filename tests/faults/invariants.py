@@ -24,6 +24,7 @@ from overlord.settings.work import Labels
 from overlord.store import jobs, sessions
 from overlord.store.database import open_reader
 from overlord.store.evidence import EvidenceStore
+from tests.faults.contract_invariants import of_contracts
 from tests.faults.remembered import of_database
 from tests.world import World
 
@@ -101,6 +102,7 @@ def violations(
     rows = jobs.all_jobs(connection, limit=1_000_000)
     return [
         *of_database(connection, EvidenceStore(home.evidence)),
+        *of_contracts(connection, forge),
         *_at_forge(rows, forge, labels),
         *_unmetered(connection, replies),
         *_left_over(connection, home),

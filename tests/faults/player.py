@@ -6,7 +6,7 @@
 It clones and pushes by git's wire protocol over the session API's socket, makes one model call and writes `calc.py`. Words in the issue's
 title choose what it does: `breaks first` and `breaks always` (a failing test), `strays` (first also writes `stray.txt`),
 `asks`, `holds` (until `ROOT/go` exists, saying `world.HOLDING`), `reads` (what people say to it), `blocked`, `idle` (changes nothing), `needs more` (changes
-`requirements.txt`). Of an approved draft of a skill it writes the one file. A check session calls the plain test functions of the tree it is told of, without pytest, and its linter
+`requirements.txt`). Of an approved draft of a skill it writes the one file; under a contract with roles, what `_of_role` says. A check session calls the plain test functions of the tree it is told of, without pytest, and its linter
 never complains; where a title says `forges`, the test run of new work is exit code 0 and no report. A setup session leaves an environment without anything in it. `check dies` and `setup dies`: without a word,
 the first time; `check waits`: until `ROOT/go` exists. Where only checks are played (`tests/quick.py`), the Minion is the real one.
 """
@@ -316,6 +316,10 @@ def work(session_api: SessionApi, brief: "dict[str, Any]", root: str) -> None:
     session_api.post("/session/events", {"kind": "progress", "turn": 1, "text": "begin"})
     told = session_api.post("/v1/chat/completions", {"model": brief["model"], "messages": _opening(brief)})
     _told(told)["choices"][0]["message"]  # what it says is not looked at, but it must be a reply
+    terms = brief.get("terms") or {}
+    if terms.get("consultation"):
+        _report(session_api, "complete", "Answered.", None, answer=_answer(terms["consultation"]))
+        return
     if "asks" in title and not brief["answers"]:
         _ask(session_api, brief)
     if "holds" in title:
@@ -357,11 +361,35 @@ def _push(session_api: SessionApi, brief: "dict[str, Any]", title: str) -> str:
     if (body := brief["issue"]["body"]).startswith("Write the file `"):
         text = body.partition("```yaml\n")[2].partition("```")[0]
         files = {body.split("`")[1].encode(): text.encode()}
+    if brief["role"] in {"architect", "coder", "writer"}:
+        files = _of_role(brief, mark)
     repository = Repository(session_api)
     repository.fetch(head)
     made = repository.commit(head, files)
     repository.push(brief["branch"], head, made)
     return made
+
+
+def _of_role(brief: "dict[str, Any]", mark: bytes) -> dict[bytes, bytes]:
+    """The architect's plan, with what it was told in it; the coder's change, far too large before the architect has said so; the
+    writer's notes. A title that says `trespasses` has the coder write the writer's notes as well."""
+    told = " ".join(brief["terms"]["feedback"])
+    if brief["role"] == "architect":
+        return {b"plan/plan.md": b"# Plan\n\nAdd.\n" + told.encode()}
+    if brief["role"] == "writer":
+        return {b"NOTES.md": b"add() adds.\n" + mark}
+    is_told = "What the architect says" in told
+    files = {b"calc.py": FIXED + mark * (1 if is_told else 20)}
+    if "trespasses" in brief["issue"]["title"] and not is_told:
+        files[b"NOTES.md"] = mark
+    return files
+
+
+def _answer(asked: "dict[str, Any]") -> str:
+    """What a session says that is asked: guidance to a role, and yes at a gate."""
+    if asked["kind"] == "gate":
+        return '{"choice": "approve"}'
+    return '{"choice": "guidance", "text": "Change one line."}'
 
 
 def _ask(session_api: SessionApi, brief: "dict[str, Any]") -> None:
@@ -376,8 +404,17 @@ def _ask(session_api: SessionApi, brief: "dict[str, Any]") -> None:
             status = refused.status
 
 
-def _report(session_api: SessionApi, outcome: str, summary: str, head: str | None, reason: str = "") -> None:
+def _report(
+    session_api: SessionApi,
+    outcome: str,
+    summary: str,
+    head: str | None,
+    reason: str = "",
+    *,
+    answer: str = "",
+) -> None:
     said = {"outcome": outcome, "reason": reason, "summary": summary, "head": head, "turns": 1}
+    said["answer"] = answer
     session_api.post("/session/report", said)
 
 
@@ -436,7 +473,7 @@ def _tested(files: dict[str, bytes], words: list[str]) -> "dict[str, Any]":
         module = path.removesuffix(".py").replace("/", ".")
         for name, why in _called(files, path):
             cases.append(f'<testcase classname="{module}" name="{name}" file="{path}">{why}</testcase>')
-    exit_code = 1 if any("<failure" in case for case in cases) else 0 if cases else 5
+    exit_code = 1 if any("<failure" in case or "<error" in case for case in cases) else 0 if cases else 5
     return {
         "exit_code": exit_code,
         "junit": f"<testsuites><testsuite>{''.join(cases)}</testsuite></testsuites>",
@@ -459,7 +496,7 @@ def _called(files: dict[str, bytes], path: str) -> "Iterator[tuple[str, str]]":
             if name.startswith("test") and callable(test):
                 yield name, _why(test)
     except Exception as error:
-        yield "imported", _failure(error)
+        yield "imported", _failure(error, "error")
     finally:
         del sys.meta_path[0]
         for name in set(sys.modules) - before:
@@ -474,9 +511,9 @@ def _why(test: "Callable[[], object]") -> str:
     return ""
 
 
-def _failure(error: Exception) -> str:
+def _failure(error: Exception, kind: str = "failure") -> str:
     told = f"{type(error).__name__} {error}"
-    return f'<failure message="{"".join(letter for letter in told if letter not in "<>&" + chr(34))}"/>'
+    return f'<{kind} message="{"".join(letter for letter in told if letter not in "<>&" + chr(34))}"/>'
 
 
 class Tree:

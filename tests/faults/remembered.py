@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from minion.protocol import SessionKind
-from overlord.domain.decision import Decision, DecisionState, Verb
+from overlord.domain.decision import Decision, DecisionState, Subject, Verb
 from overlord.domain.evaluation import CheckName, CheckResult, EvaluationResult, Verdict
 from overlord.domain.event import EventName as E
 from overlord.domain.job import TRANSITIONS, Job, JobState
@@ -25,11 +25,14 @@ from overlord.store.rows import select
 
 MOVING = {event for _, event in TRANSITIONS}
 VERDICTS = {
-    *(E.PASSED, E.PHASE_COMPLETED, E.REVISION_ORDERED, E.GATE_REACHED),
-    *(E.FAILED, E.ATTEMPTS_SPENT, E.CHECKS_UNAVAILABLE),
+    *(E.PASSED, E.PHASE_COMPLETED, E.REVISION_ORDERED, E.GATE_REACHED, E.ROLE_COMPLETED, E.ESCALATED),
+    *(E.FAILED, E.ATTEMPTS_SPENT, E.CHECKS_UNAVAILABLE, E.TERMINATED),
 }
+"""What an evaluation can lead to; what says of its checks came of one."""
+NEW_TURN = {E.PHASE_COMPLETED, E.ROLE_COMPLETED, E.GATE_REJECTED, E.ESCALATION_RESOLVED}
+"""After which a role has all its sessions before it."""
 NEW_ROUND = {
-    E.PHASE_COMPLETED,
+    *NEW_TURN,
     E.CHANGES_REQUESTED,
     E.CI_FAILED,
     E.CONFLICT_FOUND,
@@ -96,6 +99,7 @@ def _moves(job: Job, told: Sequence[Fact]) -> Iterator[str]:
     """The row is where the ledger's facts lead, and what was spent never fell on the way."""
     state: JobState | None = None
     revision = losses = 0
+    of_more = {fact.data["decision"] for fact in told if fact.data.get("subject") in AS_MUCH_AGAIN}
     for fact in told:
         if fact.name is E.CLAIMED:
             state = JobState.QUEUED
@@ -107,7 +111,7 @@ def _moves(job: Job, told: Sequence[Fact]) -> Iterator[str]:
             if fact.data["revision"] != revision:
                 yield f"a revision was ordered after revision {fact.data['revision']}; it was {revision}"
             revision += 1
-        if fact.name in NEW_ROUND or _ends_a_phase(fact):
+        if fact.name in NEW_ROUND or _begins_anew(fact, of_more):
             revision = 0
         losses = _losses_after(fact, losses)
     if job.state is not state:
@@ -118,14 +122,23 @@ def _moves(job: Job, told: Sequence[Fact]) -> Iterator[str]:
         yield f"went on after {losses} losses"
 
 
-def _ends_a_phase(fact: Fact) -> bool:
-    return fact.name is E.WORK_RESUMED and fact.data.get("verb") == Verb.ACCEPT
+AS_MUCH_AGAIN = (Subject.EXHAUSTED, Subject.SCOPE_EXPANSION)
+"""Decisions after which a role has its sessions once more."""
+
+
+def _begins_anew(fact: Fact, of_more: set[int]) -> bool:
+    """Whether a count of sessions begins again: a phase was ended, or as much again was allowed, or asked for."""
+    if fact.name is E.GATE_REACHED:
+        return fact.data.get("choice") == "expand_scope"
+    accepted = fact.data.get("verb") == Verb.ACCEPT
+    return fact.name is E.WORK_RESUMED and (accepted or fact.data.get("decision") in of_more)
 
 
 def _losses_after(fact: Fact, losses: int) -> int:
     if fact.name is E.SESSION_LOST:
         return losses + 1
     begun_anew = fact.name is E.WORK_RESUMED and "verb" not in fact.data
+    begun_anew = begun_anew or fact.name in NEW_TURN or (fact.name is E.ESCALATED and "role" in fact.data)
     return 0 if begun_anew or fact.name in (E.WORK_SUBMITTED, E.SESSION_STOPPED_SHORT) else losses
 
 
@@ -203,7 +216,7 @@ def _evaluations(connection: sqlite3.Connection, job: Job, told: Sequence[Fact])
     """Each verdict is one closed evaluation; a pass was made of checks that left a report, stored and hashed."""
     rows = connection.execute("SELECT closed FROM evaluations WHERE job_id = ?", (job.id,)).fetchall()
     past = evaluations.history(connection, job)
-    verdicts = sum(fact.name in VERDICTS for fact in told)
+    verdicts = sum(fact.name in VERDICTS and "checks" in fact.data for fact in told)
     if verdicts != sum(row["closed"] for row in rows):
         yield f"has {verdicts} verdicts and {sum(row['closed'] for row in rows)} closed evaluations"
     made = sum(fact.name is E.CHECK_COMPLETED for fact in told)

@@ -16,6 +16,7 @@ from overlord.store import jobs, ledger
 from overlord.store.database import open_reader
 from tests.faults import (
     chat_stories,
+    contract_stories,
     draft_stories,
     model_stories,
     proposal_stories,
@@ -421,7 +422,7 @@ P = Failpoint
 IN_EVERY = """
 daemon_started space_polled job_claimed projection_noted base_chosen work_prepared door_opened
 work_started progress_seen exchange_reserved exchange_settled report_taken session_sealed work_settled
-session_cleared evaluation_begun diff_judged check_prepared check_started check_judged review_prepared
+session_cleared final_kept evaluation_begun diff_judged check_prepared check_started check_judged review_prepared
 review_made verdict_written push_ordered push_noted pull_noted job_delivered fate_noted add_comment
 edit_comment add_label remove_label open_pull edit_pull mark_ready set_status fetch make_ready
 prepare_repository keep_commit push remove_repository forget_ready start_session remove_session
@@ -479,6 +480,7 @@ PLACES: Mapping[Failpoint, Story] = {
     **dict.fromkeys((P.BACKUP_RESTORED, P.KEEP_BACKUP, P.RESTORE_HOME), BACKED_UP),
     P.DEPENDENCIES_ASKED: MORE_NEEDED,
     **chat_stories.PLACES,
+    **contract_stories.PLACES,
     **proposal_stories.PLACES,
     **draft_stories.PLACES,
     **skill_review_stories.PLACES,

@@ -6,9 +6,13 @@ from typing import Any
 import yaml
 
 from minion.protocol import SessionKind
+from overlord.domain.contracts.constitution import load_contract
+from overlord.domain.contracts.turn import Turn
 from overlord.domain.decision import Subject, Verb
 from overlord.domain.job import JobState
+from overlord.domain.scope.check import Change
 from overlord.embedded.play import blocked, call, edit, run, submit, write
+from overlord.engine.contracts import judge
 from overlord.store import ledger, sessions
 from overlord.store.contracts import role_notes
 from tests.memory.world import MemoryWorld, made_memory_world
@@ -233,3 +237,13 @@ async def test_a_precondition_that_does_not_hold_is_put_to_a_person() -> None:
         [decision] = await world.decisions()
         assert decision.subject is Subject.DISPATCH_REFUSED
         assert "phase build cannot begin: artifact_exists: vision.md" in decision.body
+
+
+def test_a_roles_work_is_held_against_its_budget_of_files_and_lines() -> None:
+    contract = load_contract(
+        changed("roles", "coder", "budget", {"exhausted": "ask", "diff_files": 1, "diff_lines": 3}), "x"
+    )
+    wanted = judge.Wanted(turn=Turn.in_phase(contract, "build", "coder"))
+    small, large = Change(path="a", status="M", added=2, removed=1), Change(path="b", status="A", added=1)
+    assert [item.is_met for item in judge.over_budget(wanted, [small])] == [True, True]
+    assert [item.is_met for item in judge.over_budget(wanted, [small, large])] == [False, False]

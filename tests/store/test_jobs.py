@@ -10,8 +10,9 @@ from minion.protocol import Comment, SessionKind
 from overlord.domain.event import OVERLORD, EventName
 from overlord.domain.job import JobState
 from overlord.errors import IllegalMove, NotFound
-from overlord.store import jobs, ledger, sessions
+from overlord.store import evidence, final_states, jobs, ledger, sessions
 from overlord.store.database import Database
+from overlord.store.evidence import EvidenceFile
 from overlord.store.rows import update
 from tests.records import HEAD, NOW, REPO, an_issue, contract, later
 from tests.stored import claim, prepare
@@ -145,7 +146,7 @@ async def test_jobs_are_found_by_what_they_are(database: Database) -> None:
         "open": [1],
         "all": [3, 2, 1],
         "newest": [3],
-        "remains": [2],
+        "remains": [2, 3],
         "unprojected": [2],
     }
     assert await database.read(lambda c: jobs.live_for(c, REPO, 1)) == one
@@ -153,7 +154,12 @@ async def test_jobs_are_found_by_what_they_are(database: Database) -> None:
     session = await database.read(lambda c: sessions.live_of(c, two.id))
     assert session is not None
     await database.write("by hand", lambda c: sessions.end(c, session, at=NOW, ending="stopped"))
+    assert [job.id for job in await database.read(jobs.with_remains)] == [two.id, three.id]
+    for job in (two, two, three):
+        final = EvidenceFile(job_id=job.id, session_id=None, kind="final", sha256="0" * 64, size=1, at=NOW)
+        await database.write("by hand", lambda c, final=final: final_states.keep(c, final))  # type: ignore[misc]
     assert await database.read(jobs.with_remains) == []
+    assert [item.job_id for item in await database.read(evidence.exhibits)] == [two.id, three.id]
     assert await database.read(lambda c: sessions.count(c, two.id, SessionKind.WORK)) == 1
 
 

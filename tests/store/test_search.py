@@ -9,17 +9,17 @@ import pytest
 
 from minion.protocol import Finding
 from overlord.domain.evaluation import CheckName, CheckScore
-from overlord.domain.job import JobState
+from overlord.domain.job import Job, JobId, JobState
 from overlord.domain.search import Hit, HitKind, Piece, SpokenText
 from overlord.domain.text.search_words import match_expression
 from overlord.store import evidence, jobs, retention, search
 from overlord.store.checks import evaluations
 from overlord.store.evidence import EvidenceFile
-from overlord.store.rows import update
+from overlord.store.rows import insert, update
 from overlord.store.schema.migrations import is_as_made, migrate
 from overlord.store.schema.search import FIRST_FINDING, FIRST_TRANSCRIPT, LAST_TRANSCRIPT, OF_A_JOB
 from overlord.store.search import Matches
-from tests.records import NOW, REPO, a_check, an_issue, contract
+from tests.records import HEAD, NOW, REPO, a_check, a_job, an_issue, contract
 from tests.stored import evaluating
 
 
@@ -37,6 +37,16 @@ def claim(connection: sqlite3.Connection, number: int, title: str, *, space: str
     job = jobs.claim(connection, space=space, issue=issue, base_branch="main", contract=contract(), at=NOW)
     assert job is not None
     return job.id
+
+
+def of_before(connection: sqlite3.Connection, number: int = 7, title: str = "add() subtracts") -> Job:
+    """A job as an earlier version wrote it down: without the columns that came later."""
+    issue = replace(an_issue(number=number, title=title), body="")
+    job = a_job(issue=issue, head_sha=HEAD)
+    named = [row["name"] for row in connection.execute("PRAGMA table_info(jobs)")]
+    values = {name: getattr(job, name) for name in named if hasattr(job, name) and name != "id"}
+    identifier = insert(connection, "jobs", {**values, "issue_number": number, "is_open": True})
+    return replace(job, id=JobId(identifier))
 
 
 def find(
@@ -195,14 +205,14 @@ def test_a_database_of_before_is_searched_by_its_issues_and_findings() -> None:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as old:
         old.row_factory = sqlite3.Row
         migrate(old, target=4)
-        job = evaluating(old)
+        job = of_before(old)
         for summary in ("3 passed", "4 passed"):
             row = evaluations.current(old, job, at=NOW)
             evaluations.add_check(old, row, replace(a_check(), summary=summary), at=NOW)
             lint = replace(a_check(), name=CheckName.LINT, summary="no E501")
             evaluations.add_check(old, row, lint, at=NOW)
             evaluations.close(old, row)
-        other = claim(old, 9, "x")
+        other = of_before(old, 9, "x").id
         migrate(old)
         assert is_as_made(old)
         assert list(find(old, "subtracts").jobs) == [job.id]
@@ -221,7 +231,7 @@ def test_a_restored_database_is_searched_though_nothing_of_its_schema_is_trusted
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as restored:
         restored.row_factory = sqlite3.Row
         migrate(restored, target=4)
-        job = evaluating(restored)
+        job = of_before(restored)
         restored.execute("PRAGMA trusted_schema=OFF")
         migrate(restored)
         assert is_as_made(restored)

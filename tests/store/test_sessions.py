@@ -26,6 +26,7 @@ async def test_a_prepared_session_is_read_back_as_it_was_written(database: Datab
     assert json.loads(entry.data) == {
         "session": "j1-work-1",
         "kind": "work",
+        "role": "minion",
         "scope": session.scope,
         "branch": session.branch,
     }

@@ -162,7 +162,8 @@ def _checks(story: Story) -> tuple[tuple[Span, ...], ...]:
 def _figures(story: Story) -> str:
     job = story.job
     cost = cost_text(Cost(tokens=story.usage.total, nusd=story.cost_nusd))
-    facts = [f"job {job.id}", f"revision {job.revision}/{story.attempts - 1}", cost]
+    revision = f"revision {job.revision}/{story.attempts - 1}"
+    facts = [f"job {job.id}", *([story.turn] if story.turn else []), revision, cost]
     if job.pull_number is not None:
         facts.append(f"pull request #{job.pull_number}")
     return " · ".join(facts)
@@ -290,6 +291,8 @@ def answers_of(decision: Decision, value: ValueOf) -> list[Button]:
         elif verb is Verb.DROP:
             confirm = f"Drop it? {decision.blocks.capitalize()} ends here."
             buttons.append(_button(verb, value, ButtonStyle.DANGER, confirm=confirm))
+        elif verb is Verb.REJECT and decision.subject is Subject.GATE:
+            buttons.append(Button(action=FILL, label="Reject …", value=value(verb, "")))
         else:
             buttons.append(_button(verb, value, style))
     return buttons

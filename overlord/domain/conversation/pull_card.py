@@ -57,6 +57,8 @@ class Story:
     """What keeps its session from going on just now: its model does not answer."""
     granted: tuple[ScopeGrant, ...] = ()
     """What people let its sessions write besides."""
+    turn: str = ""
+    """Its phase and role, where its contract has several: `contract crew, phase build, role backend`."""
 
     @property
     def summary(self) -> str:
@@ -205,6 +207,7 @@ def _figures(story: Story) -> list[Part]:
     tokens = f"{story.usage.total:,} tokens in {count(story.calls, 'model call')}{price}"
     facts = [
         f"job {job.id}",
+        *([story.turn] if story.turn else []),
         count(len(work), "session"),
         f"revision {job.revision} of {story.attempts - 1}",
         f"{story.work_s:.0f} s of work",

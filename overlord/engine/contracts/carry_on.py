@@ -70,7 +70,7 @@ def go(move: Move, way: Way) -> None:
             move.saying(phase=job.phase, next=onward.phase).to(EventName.PHASE_COMPLETED, **changes)
         case Out():
             event = EventName.GATE_APPROVED if job.state is JobState.WAITING else EventName.PASSED
-            move.to(event, consultation="")
+            move.saying(head=job.head_sha).to(event, consultation="")
         case ToGate():
             assert way.view is not None
             _to_gate(move, way.view)

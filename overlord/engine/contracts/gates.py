@@ -15,6 +15,7 @@ from overlord.domain.job import Job
 from overlord.domain.question import ask
 from overlord.domain.scope.check import Change
 from overlord.domain.text.plain import code_block, count, defused_line
+from overlord.domain.text.redacting import redacting, redacting_json
 from overlord.engine.runtime.parts import Parts
 from overlord.store import decisions
 from overlord.store.contracts import plan_files
@@ -62,12 +63,15 @@ async def look(parts: Parts, job: Job, onward: ToGate) -> GateView:
     kept = json.dumps(
         {**shown, "fingerprint": fingerprint, "changes": [change.path for change in changes]}, indent=1
     )
-    content = parts.current.redactor.redact(kept).encode()
+    redact = (await parts.turn_of(job)).contract.redact
+    kept = await asyncio.to_thread(redacting_json, parts.current.redactor.redact(kept), redact)
+    content = kept.encode()
     digest = await asyncio.to_thread(parts.evidence.put, content)
     evidence = EvidenceFile(
         job_id=job.id, session_id=None, kind=EVIDENCE, sha256=digest, size=len(content), at=parts.clock.now()
     )
     body = parts.current.redactor.redact(_body(name, gate, inputs, changes))
+    body = await asyncio.to_thread(redacting, body, redact)
     return GateView(name=name, gate=gate, fingerprint=fingerprint, body=body, evidence=evidence)
 
 

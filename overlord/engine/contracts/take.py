@@ -3,6 +3,7 @@
 import sqlite3
 from datetime import timedelta
 
+from minion.protocol import ScopeMode
 from overlord.domain.contracts.contract import Contract
 from overlord.domain.contracts.reading import CONTRACT_DIR, read_contract
 from overlord.domain.contracts.turn import Turn
@@ -47,6 +48,7 @@ def _take(connection: sqlite3.Connection, parts: Parts, job: Job, contract: Cont
         "source": source,
         "digest": job_contracts.digest_of(contract),
         "constitution": contract.constitution,
+        "phase": phase,
     }
     return jobs.note(
         connection,
@@ -68,8 +70,21 @@ async def _found(parts: Parts, job: Job, base: Sha) -> tuple[Contract, str]:
     if job.head_sha is None:  # work that began before contracts were kept goes on as it began
         own = await own_contract(parts, job, base)
         if own is not None:
-            return own, f"{CONTRACT_DIR} at {base[:10]}"
+            return _asking(own, parts.contract(job.space)), f"{CONTRACT_DIR} at {base[:10]}"
     return parts.contract(job.space), f"contract: {named}"
+
+
+def _asking(own: Contract, named: Contract) -> Contract:
+    """The repository's contract with what the settings' one wants of every job: that a person is asked before any file may be
+    written. A repository can ask for more than its settings do, and for no less."""
+    if not any(role.scope is not None and role.scope.asks_first for role in named.roles.values()):
+        return own
+    asking = {
+        name: role.model_copy(update={"scope": role.scope.model_copy(update={"approval": "required"})})
+        for name, role in own.roles.items()
+        if role.scope is not None and role.scope.mode is ScopeMode.UNRESTRICTED
+    }
+    return own.model_copy(update={"roles": {**own.roles, **asking}})
 
 
 async def own_contract(parts: Parts, job: Job, commit: Sha) -> Contract | None:
@@ -102,9 +117,15 @@ async def _check_usable(parts: Parts, job: Job, base: Sha, contract: Contract) -
 
 
 async def _look_at_base(parts: Parts, job: Job, row: job_contracts.JobContract) -> None:
-    """Say once that the repository's contract is another one by now; this job keeps its own."""
+    """Say once that the repository's contract is another one by now; this job keeps its own.
+
+    Looked for where a phase begins: between two roles of a phase there is nothing to fetch, and sessions follow at once.
+    """
     if not row.is_own:
         return
+    if not job.role:
+        remote = await parts.forge.remote(job.space)
+        await parts.git.refresh_mirror(job.space, remote, branches=[job.base_branch])
     tip = await parts.git.branch_head(job.space, job.base_branch)
     if tip is None or tip == job.base_sha:
         return
@@ -119,7 +140,7 @@ async def _look_at_base(parts: Parts, job: Job, row: job_contracts.JobContract) 
     def note(connection: sqlite3.Connection) -> None:
         job_contracts.note_seen_at_base(connection, job.id, digest)
         data: dict[str, Json] = {"kept": row.digest, "at_base": digest, "commit": tip}
-        jobs.note(connection, job.id, EventName.CONTRACT_CHANGED_AT_BASE, at=parts.clock.now(), data=data)
+        jobs.note(connection, job.id, EventName.CONTRACT_CHANGED, at=parts.clock.now(), data=data)
 
     await parts.database.write(Failpoint.CONTRACT_TAKEN, note)
 

@@ -13,6 +13,7 @@ from overlord.domain.decision import Subject
 from overlord.domain.evaluation import CheckName, CheckResult, CheckScore
 from overlord.domain.job import Job
 from overlord.domain.text.plain import count
+from overlord.domain.text.redacting import redacting_all
 from overlord.engine.contracts import judge
 from overlord.engine.contracts.judge import Wanted
 from overlord.engine.runtime.parts import Parts
@@ -70,6 +71,7 @@ async def judged(parts: Parts, job: Job, wanted: Wanted, report: CheckReport | N
     ran = {item.name: item for item in report.steps} if report is not None else {}
     results = await asyncio.to_thread(judge_all, wanted.criteria, looked, ran)
     results = (*results, *judge.over_budget(wanted, looked.own))
+    results = await asyncio.to_thread(_redacted, results, wanted.turn.contract.redact)
     dumped = adapter(tuple[CriterionResult, ...]).dump_json(results, indent=1).decode()
     content = parts.current.redactor.redact(dumped).encode()
     evidence = EvidenceFile(
@@ -82,6 +84,16 @@ async def judged(parts: Parts, job: Job, wanted: Wanted, report: CheckReport | N
     )
     result = _result(results, wanted.complaints)
     return CriteriaJudged(result=replace(result, evidence=(evidence.sha256,)), evidence=evidence)
+
+
+def _redacted(results: tuple[CriterionResult, ...], patterns: tuple[str, ...]) -> tuple[CriterionResult, ...]:
+    """The same without what the contract takes out of evidence."""
+    texts = redacting_all([text for item in results for text in (item.message, item.evidence)], patterns)
+    pairs = zip(texts[::2], texts[1::2], strict=True)
+    return tuple(
+        replace(item, message=message, evidence=evidence)
+        for item, (message, evidence) in zip(results, pairs, strict=True)
+    )
 
 
 def _result(results: tuple[CriterionResult, ...], complaints: tuple[Finding, ...]) -> CheckResult:

@@ -82,25 +82,8 @@ async def _push_draft(parts: Parts, job: Job, row: EvaluationRow, wanted: Wanted
 
 async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow, wanted: Wanted) -> EvaluationRow:
     """Scope and integrity, on our own diff."""
-    scope = await scope_of(parts, job)
     evaluation_input = await evaluation_input_of(parts, job, row.head_sha)
-    last = await parts.database.read(lambda c: sessions.last_of(c, job.id, SessionKind.WORK))
-    own = evaluation_input.changes  # of this role alone, where an earlier one has its commits below
-    if job.role_base != evaluation_input.base:
-        own = await parts.git.changes(job.space, job.role_base, evaluation_input.head)
-    dropped = last.dropped if last is not None else ()
-    accepted = (await settled(parts, job, evaluation_input.head, own)).accepted
-    large = await kept_in_lfs(parts, job, dropped)
-    scoped = check_scope(
-        scope,
-        own,
-        dropped,
-        large=large,
-        accepted=accepted,
-        may_be_empty=wanted.has_terms and _has_work(wanted, evaluation_input),
-    )
-    if wanted.has_terms:
-        scoped = structural(wanted, scoped)
+    scoped = await _judge_scope(parts, job, evaluation_input, wanted)
     skills = await select_skills.changed_skills(parts, job, evaluation_input.head, evaluation_input.changes)
     special, results = await skill_job.of(parts, job), [scoped]
     if special is not None:
@@ -132,6 +115,26 @@ async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow, wanted: Wanted
         return evaluations.current(connection, job, at=parts.clock.now())
 
     return await parts.database.write(Failpoint.DIFF_JUDGED, made)
+
+
+async def _judge_scope(
+    parts: Parts, job: Job, evaluation_input: EvaluationInput, wanted: Wanted
+) -> CheckResult:
+    """What whose turn it was changed, against what it may write; earlier roles have their commits below."""
+    scope, own = await scope_of(parts, job), evaluation_input.changes
+    last = await parts.database.read(lambda c: sessions.last_of(c, job.id, SessionKind.WORK))
+    if job.role_base != evaluation_input.base:
+        own = await parts.git.changes(job.space, job.role_base, evaluation_input.head)
+    dropped = last.dropped if last is not None else ()
+    scoped = check_scope(
+        scope,
+        own,
+        dropped,
+        large=await kept_in_lfs(parts, job, dropped),
+        accepted=(await settled(parts, job, evaluation_input.head, own)).accepted,
+        may_be_empty=wanted.has_terms and _has_work(wanted, evaluation_input),
+    )
+    return structural(wanted, scoped) if wanted.has_terms else scoped
 
 
 def _has_work(wanted: Wanted, evaluation_input: EvaluationInput) -> bool:

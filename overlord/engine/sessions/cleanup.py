@@ -3,16 +3,16 @@
 from overlord.domain.job import Job
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
-from overlord.engine.sessions import collect
+from overlord.engine.sessions import collect, final_state
 from overlord.errors import RunnerUnavailable
 from overlord.store import sessions
 
 
 async def step(parts: Parts, job: Job) -> Progress:
-    """End the live session of a job that is closed."""
+    """End the live session of a job that is closed; where none is left, keep its final state."""
     session = await parts.database.read(lambda c: sessions.live_of(c, job.id))
     if session is None:
-        return Progress.IDLE
+        return await final_state.keep(parts, job)
     await collect.abandon(parts, session)
     return Progress.MOVED
 

@@ -229,20 +229,34 @@ def _settle(connection: sqlite3.Connection, parts: Parts, job: Job, over: ending
             reason=f"a session was lost ({ending.kind}); this is start {job.losses + 2}",
         )
         return
-    subject, body = _question(session, ending, verdict, work)
+    _stopped_short(connection, parts, job, replace(over, ending=ending), verdict, work, data)
+
+
+def _stopped_short(  # noqa: PLR0917
+    connection: sqlite3.Connection,
+    parts: Parts,
+    job: Job,
+    over: endings.Over,
+    verdict: SessionVerdict,
+    work: _Work,
+    data: dict[str, Json],
+) -> None:
+    """What follows where there is nothing to judge: whom the contract names goes on, or a person is asked."""
+    session, at = over.session, parts.clock.now()
+    subject, body = _question(session, over.ending, verdict, work)
+    if subject is Subject.STOPPED_SHORT and (outage := _outage(connection, session)) is not None:
+        subject, body = Subject.MODEL, outage.verdict(at)
     turn = Turn.of(parts.contract_of(connection, job), job)
     move = Move(connection=connection, parts=parts, job=job, turn=turn, data=data)
     if not turn.contract.keeps_misses and _handed_up(move, session, work, subject, body):
         return
-    if subject is Subject.STOPPED_SHORT and (outage := _outage(connection, session)) is not None:
-        subject, body = Subject.MODEL, outage.verdict(at)
     jobs.move(
         connection,
         job.id,
         EventName.SESSION_STOPPED_SHORT,
         at=at,
         data=data,
-        head_sha=head,
+        head_sha=work.head,
         losses=0,
         reason=body.splitlines()[0],
     )

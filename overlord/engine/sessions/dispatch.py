@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 from functools import partial
+from typing import NamedTuple
 
 from minion.protocol import Scope, ScopeError, SessionKind
 from overlord.domain.budgets.budget import NANO, Unit
@@ -87,6 +88,19 @@ async def _prepare_work(parts: Parts, job: Job) -> Progress:
     layer = await setup.ensure(parts, job, await environment.allowed(parts, job, base))
     if layer is None:
         return Progress.IDLE
+    return await _prepare_session(parts, job, base, branch, _Given(writable, hints, layer))
+
+
+class _Given(NamedTuple):
+    """What a session is given."""
+
+    writable: Allowed
+    hints: untested.Guidance
+    layer: str
+
+
+async def _prepare_session(parts: Parts, job: Job, base: Sha, branch: str, given: _Given) -> Progress:
+    writable, hints, layer = given
     session, chosen = await brief.work_session(
         parts,
         job,

@@ -10,12 +10,14 @@ from overlord.domain.identifiers import SessionId
 from overlord.domain.retention_item import TRANSCRIPT
 from overlord.domain.search import SpokenText
 from overlord.domain.session import Ending, EndKind, Session, StopReason
+from overlord.domain.text.redacting import redacting_all, redacting_json
 from overlord.domain.transcript_text import spoken
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.failpoints import Failpoint
 from overlord.settings.work import Sessions
 from overlord.store import decisions, jobs, sessions
+from overlord.store.contracts import job_contracts
 from overlord.store.conversation import steering
 from overlord.store.evidence import EvidenceFile, record
 
@@ -31,6 +33,8 @@ class Over:
     exhibits: tuple[EvidenceFile, ...] = ()
     spoken: tuple[SpokenText, ...] = ()
     """What is found in its transcript from now on."""
+    redact: tuple[str, ...] = ()
+    """The patterns of what its job's contract takes out of evidence."""
 
 
 def never_started(why: str) -> Ending:
@@ -54,9 +58,12 @@ async def end_now(parts: Parts, session: Session) -> Over:
 
 
 async def _gather(parts: Parts, session: Session, ending: Ending) -> Over:
-    fresh = await parts.database.read(lambda c: sessions.get(c, session.id))  # its report may have come since
+    fresh, redact = await parts.database.read(  # its report may have come since
+        lambda c: (sessions.get(c, session.id), job_contracts.redactions(c, session.job_id))
+    )
     log = await parts.runner.logs(SessionId(fresh.id), limit_bytes=LOG_BYTES)
-    return await asyncio.to_thread(_with_evidence, parts, fresh, ending, log)  # it waits for the disk
+    ended = Over(session=fresh, ending=ending, redact=redact)
+    return await asyncio.to_thread(_with_evidence, parts, ended, log)  # it waits for the disk
 
 
 async def look(parts: Parts, session: Session) -> Ending | None:
@@ -95,13 +102,17 @@ async def stop(parts: Parts, session: Session, reason: StopReason) -> None:
     await parts.runner.stop(SessionId(session.id), grace_s=grace_s)
 
 
-def _with_evidence(parts: Parts, session: Session, ending: Ending, log: str) -> Over:
+def _with_evidence(parts: Parts, over: Over, log: str) -> Over:
     """Store what a session printed, said and reported. The rows are written with the fact they belong to."""
-    redactor = parts.current.redactor
-    contents = {"log": redactor.redact(log).encode(), "brief": session.brief.encode()}
+    session, redactor = over.session, parts.current.redactor
+    [log] = redacting_all((redactor.redact(log),), over.redact)
+    contents = {"log": log.encode(), "brief": session.brief.encode()}
     transcript = parts.home.transcript(session.id)
     if transcript.exists():
-        contents[TRANSCRIPT] = transcript.read_bytes()  # redacted when it was written
+        said = transcript.read_bytes()  # redacted when it was written, but for what the contract names
+        if over.redact:
+            said = redacting_json(said.decode(errors="replace"), over.redact).encode()
+        contents[TRANSCRIPT] = said
     if session.report is not None:
         contents["report"] = encode(session.report)
     exhibits = tuple(
@@ -115,13 +126,13 @@ def _with_evidence(parts: Parts, session: Session, ending: Ending, log: str) -> 
         )
         for kind, content in contents.items()
     )
-    said = spoken(contents.get(TRANSCRIPT, b""))
-    return Over(session=session, ending=ending, exhibits=exhibits, spoken=said)
+    return replace(over, exhibits=exhibits, spoken=spoken(contents.get(TRANSCRIPT, b"")))
 
 
 def with_evidence(parts: Parts, over: Over, kind: str, text: str) -> Over:
     """The same with something more that is kept of the session."""
-    content = parts.current.redactor.redact(text).encode()
+    [text] = redacting_all((parts.current.redactor.redact(text),), over.redact)
+    content = text.encode()
     exhibit = EvidenceFile(
         job_id=over.session.job_id,
         session_id=over.session.id,

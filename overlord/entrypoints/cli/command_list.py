@@ -106,7 +106,7 @@ def retry() -> Loaded:
 
 @app.command()
 def history() -> Loaded:
-    """Every run of a repository, newest first."""
+    """Every run of a repository, newest first; with `--detail JOB` every decision of one job, from its ledger alone."""
     from overlord.entrypoints.cli.commands import run
 
     return run.history

@@ -58,6 +58,8 @@ def menu(decision: Decision) -> Sequence[Entry]:
                 for text in decision.suggested
             ]
             entries.append(Entry(label=f"{label_of(verb)} …", verb=verb, asks=f"which, as in {EXAMPLE}: "))
+        elif verb is Verb.REJECT and decision.subject is Subject.GATE:
+            entries.append(Entry(label=label_of(verb), verb=verb, asks="what has to change: "))
         elif verb is Verb.GRANT:
             paths = line(", ".join(decision.patterns))
             entries.append(Entry(label=f"{label_of(verb)}: {paths}", verb=verb))

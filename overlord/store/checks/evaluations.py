@@ -91,6 +91,12 @@ def closed(connection: sqlite3.Connection, job_id: int) -> list[EvaluationRow]:
     return select(connection, EvaluationRow, query, job_id)
 
 
+def of_job(connection: sqlite3.Connection, job_id: int) -> list[EvaluationRow]:
+    """Every evaluation of a job, also one that was cut off before its verdict, oldest first."""
+    query = "SELECT * FROM evaluations WHERE job_id = ? ORDER BY id"
+    return select(connection, EvaluationRow, query, job_id)
+
+
 def history(connection: sqlite3.Connection, job: Job) -> list[EvaluationResult]:
     """Every evaluation of a job, oldest first."""
     rows = select(connection, EvaluationRow, "SELECT * FROM evaluations WHERE job_id = ? ORDER BY id", job.id)

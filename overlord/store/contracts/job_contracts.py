@@ -69,6 +69,12 @@ def of_job(connection: sqlite3.Connection, job_id: int, otherwise: Callable[[], 
     return otherwise() if row is None else _read(row.text)
 
 
+def redactions(connection: sqlite3.Connection, job_id: int) -> tuple[str, ...]:
+    """The patterns of what the job's own contract takes out of evidence."""
+    row = get(connection, job_id)
+    return () if row is None else _read(row.text).redact
+
+
 def note_seen_at_base(connection: sqlite3.Connection, job_id: int, digest: str) -> None:
     """What stands at the base branch by now was looked at."""
     connection.execute("UPDATE job_contracts SET seen_at_base = ? WHERE job_id = ?", (digest, job_id))

@@ -32,4 +32,9 @@ CONTRACTS = (
         at TEXT NOT NULL
     ) STRICT""",
     "CREATE INDEX role_notes_of_job ON role_notes (job_id)",
+    # A contract can end a job: one more ending beside those that `outcomes` knows.
+    """CREATE TRIGGER terminated_is_an_outcome AFTER INSERT ON ledger WHEN NEW.name = 'terminated' BEGIN
+        UPDATE job_outcomes SET ended_at = NEW.at, ended_on = date(NEW.at), ending = NEW.name
+        WHERE job_id = NEW.job_id AND ended_at IS NULL;
+        END""",
 )

@@ -8,6 +8,7 @@ from overlord.store.schema.accounts import ACCOUNTS
 from overlord.store.schema.api_replies import API_REPLIES
 from overlord.store.schema.approvals import APPROVALS, add_functions
 from overlord.store.schema.contracts import CONTRACTS
+from overlord.store.schema.final_states import FINAL_STATES
 from overlord.store.schema.first import FIRST
 from overlord.store.schema.model_readings import MODEL_READINGS
 from overlord.store.schema.outcomes import OUTCOMES
@@ -20,7 +21,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     APPROVALS,
     ACCESS,
     (*OUTCOMES, *SEEN, *API_REPLIES, *ACCOUNTS, *SEARCH),
-    CONTRACTS,
+    (*CONTRACTS, *FINAL_STATES),
 )
 LATEST = len(MIGRATIONS)
 

@@ -2,7 +2,7 @@
 
 import typer
 
-from overlord.entrypoints.cli.commands import job_work
+from overlord.entrypoints.cli.commands import job_evidence, job_work
 from overlord.entrypoints.cli.verb_command import verb_command
 from overlord.entrypoints.cli.verb_list import bind_queries
 
@@ -12,5 +12,7 @@ bind_queries(app, "job")
 app.command()(job_work.transcript)
 app.command()(job_work.diff)
 app.command()(job_work.logs)
+app.command()(job_evidence.brief)
+app.command()(job_evidence.export)
 app.command("stop")(verb_command("stop"))
 app.command("retry")(verb_command("retry"))

@@ -123,13 +123,29 @@ def retry(
 
 
 def history(
-    repo: Repo = ".", json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    repo: Annotated[
+        str, typer.Option(help="A path in the repository, or an address to clone; here if absent.")
+    ] = "",
+    detail: Annotated[
+        int | None,
+        typer.Option(
+            metavar="JOB",
+            min=1,
+            help="Tell the decisions of this job of the daemon, or with --repo of a run's, from the ledger.",
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Every run of a repository, newest first."""
+    """Every run of a repository, newest first; with `--detail JOB` every decision of one job, from its ledger alone."""
+    if detail is not None:
+        from overlord.entrypoints.cli.commands.job_evidence import tell_history
+
+        tell_history(detail, repo, json=json)
+        return
     from overlord.entrypoints.local.history import history as told
     from overlord.entrypoints.local.place import place_of
 
-    place = place_of(repo, environment())
+    place = place_of(repo or ".", environment())
     found = asyncio.run(told(place)) if place.home.database.exists() else []
     if json:
         as_json(found)
