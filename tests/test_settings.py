@@ -406,7 +406,8 @@ def test_a_contract_of_ones_own_is_read_and_held_against_the_constitution(
 def test_a_contract_that_cannot_be_read_is_refused(configured: Configured, tmp_path: Path) -> None:
     settings = configured(f"contract: {tmp_path}/missing.yaml")
     said = refused(lambda: contract_for(settings, "acme/calc"))
-    assert said == f"contract: {tmp_path}/missing.yaml cannot be read: No such file or directory"
+    why = "No such file or directory; built in are default, approve-scope, plan-first, red-green, crew"
+    assert said == f"contract: {tmp_path}/missing.yaml cannot be read: {why}"
     (tmp_path / "missing.yaml").write_bytes(b"name: \xff")
     assert refused(lambda: contract_for(settings, "acme/calc")).startswith("contract: ")
 

@@ -361,7 +361,10 @@ def contract_for(settings: Settings, space: str) -> Contract:
     try:
         return load_contract(Path(name).read_text(encoding="utf-8"), name)
     except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"contract: {name} cannot be read: {reason_of(error)}") from None
+        known = ", ".join(BUILT_IN_CONTRACTS)
+        raise SettingsError(
+            f"contract: {name} cannot be read: {reason_of(error)}; built in are {known}"
+        ) from None
 
 
 @cache

@@ -7,13 +7,18 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Iterator
+from importlib.resources import as_file
 from pathlib import Path
 
 import pytest
 
 from overlord import wakeup
+from overlord.config_files import config_directory
+from overlord.embedded.play import read_script
 from overlord.entrypoints.demo import clean as demo_clean
+from overlord.entrypoints.demo.story import STORIES, DemoContract
 from overlord.home import Home
+from overlord.settings.load import built_in_contract
 from tests.runners import IMAGE, docker, engine_or_skip
 
 NO_ENGINE = "unix:///nonexistent/docker.sock"
@@ -60,6 +65,48 @@ def test_what_the_demo_prints_runs_as_pasted_and_the_last_of_it_removes_what_was
     assert [shell(line, short_path).returncode for line in looks] == [0, 0]
     assert shell(clean, short_path).stdout == "Removed: 1 demo folder.\n"
     assert not home.exists()
+
+
+def test_a_demo_of_red_green_shows_each_phase_and_who_works_in_it(short_path: Path) -> None:
+    (short_path / ".venv").symlink_to(sys.prefix)
+    (short_path / "tmp").mkdir()
+    told = shell(".venv/bin/overlord demo --runner process --contract red-green", short_path)
+    assert told.returncode == 0, told.stdout + told.stderr
+    expected = (
+        "it goes by contract red-green",
+        "phase red begins: tester",
+        "the work of tester is taken back",
+        "phase red is complete; green is next",
+        "phase green begins: developer",
+        "is in review",
+    )
+    assert [words for words in expected if words not in told.stdout] == []
+    assert sorted(expected, key=told.stdout.index) == list(expected)
+
+
+def test_where_nobody_is_at_a_terminal_a_demo_approves_its_gate_with_a_command_and_says_so(
+    short_path: Path,
+) -> None:
+    (short_path / ".venv").symlink_to(sys.prefix)
+    (short_path / "tmp").mkdir()
+    told = shell(".venv/bin/overlord demo --runner process --contract plan-first", short_path)
+    assert told.returncode == 0, told.stdout + told.stderr
+    [home] = (short_path / "tmp").glob("overlord-demo-*")
+    before, _, after = told.stdout.partition("Nobody is at a terminal to answer")
+    assert "Gate plan_approval, between plan and implement." in before and "## Acceptance" in before
+    assert f"  OVERLORD_HOME={home} .venv/bin/overlord approve 1\nDecision 1: Approve." in after
+    assert "phase implement begins: developer" in after
+
+
+@pytest.mark.parametrize("contract", list(DemoContract))
+def test_each_demo_has_a_contract_and_a_script_that_can_be_read(contract: DemoContract) -> None:
+    story = STORIES[contract]
+    with as_file(config_directory() / "demo" / story.script) as path:
+        plays = read_script(path)
+    roles = built_in_contract(story.contract).roles
+    told = {play.when or "" for play in plays}
+    wanted = {f"Your role: {name}." for name in roles} if contract is not DemoContract.DEFAULT else told
+    assert told == wanted
 
 
 async def test_only_what_a_demo_made_and_has_left_is_removed(tmp_path: Path) -> None:

@@ -179,3 +179,11 @@ def test_words_that_yaml_would_make_something_else_of(name: str) -> None:
 def test_wrong_types_are_refused_with_the_key(change: tuple[Any, ...]) -> None:
     lines = refused({"mine.yaml": written(changed(change))})
     assert lines and all(f": {change[0]}" in line for line in lines)
+
+
+def test_a_transition_with_spaces_is_told_how_it_is_written() -> None:
+    files = {"mine.yaml": written(changed(("gates", "merge", "on", "ship -> end")))}
+    [said] = refused(files)
+    assert said.endswith(
+        "gates.merge.on: is no transition; write two phases as `plan->build`, without spaces; the last one goes to `end`"
+    )

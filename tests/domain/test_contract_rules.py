@@ -121,6 +121,8 @@ BREAKS: list[tuple[str, tuple[tuple[Any, ...], ...], str, str]] = [
     ("usable", (("redact", [r"(a)\1"]),), "redact.0", ""),
     ("usable", (("redact", ["a+b+c+d+"]),), "redact.0", ""),
     ("usable", ((*BUILD, "preconditions", ["evaluation_passed"]),), "phases.build.preconditions.0", ""),
+    ("usable", (("start", "ready"), ("phases", "ready", {"inputs": ["issue"], "outputs": [], "criteria": ["diff_non_empty"],
+               "next": {"done": "plan"}})), "phases.ready", ""),
 ]  # fmt: skip
 
 

@@ -40,6 +40,17 @@ async def test_a_demo_that_is_stopped_stops_its_sessions_and_says_where_it_was()
         assert not _of(str(home))
 
 
+async def test_a_demo_at_a_terminal_leaves_its_gate_to_whoever_is_there() -> None:
+    async with quick_desk() as user:
+        words = ("demo", "--runner", "process", "--contract", "plan-first")
+        at = await user.terminal(*words, environment={"TMPDIR": str(user.root)})
+        await at.until("The gate waits for you.")
+        await at.until("reject 1 'what has to change'")
+        at.type("\x03")
+        assert await at.ended() == 130
+        assert "the demo approves it" not in at.shown and "was answered" not in at.shown
+
+
 def _of(home: str) -> list[str]:
     """The commands that name a home."""
     found = []

@@ -115,6 +115,11 @@ def _worded(item: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
         return "unknown key", meant or (f"known: {', '.join(known)}" if known else "")
     if item["type"] == "missing":
         return "is missing", ""
+    if item["loc"][-1:] == ("on",) and item["type"] == "string_pattern_mismatch":
+        return (
+            "is no transition",
+            "write two phases as `plan->build`, without spaces; the last one goes to `end`",
+        )
     if item["loc"][-1:] == ("[key]",) or "a-z][a-z0-9_-]" in item["msg"]:
         return "is no name", "use a-z, 0-9, _ and -, a letter first, at most 40 of them"
     message = item["msg"].removeprefix("Value error, ")

@@ -1,13 +1,15 @@
 """`overlord demo`: the whole story in an embedded world. Only the forge's far side and the model's words are stand-ins.
 
 The operator's page is open from the start, so that the jobs can be watched in a browser too. At the end it stays open where somebody is
-there to close it: at a terminal, until Ctrl-C. In a pipe and in CI the demo ends by itself.
+there to close it: at a terminal, until Ctrl-C. In a pipe and in CI the demo ends by itself, and answers the gates of a contract
+(`gate.py`).
 """
 
 import asyncio
 import contextlib
 import os
-from collections.abc import AsyncIterator
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.resources import as_file
@@ -22,7 +24,8 @@ from overlord.domain.job import Job, JobState
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
 from overlord.embedded.play import read_script
-from overlord.entrypoints.demo import clean
+from overlord.entrypoints.demo import clean, gate
+from overlord.entrypoints.demo.story import Story
 from overlord.entrypoints.invocation import command
 from overlord.entrypoints.local.interruption import INTERRUPTED, Interruption
 from overlord.entrypoints.terminal.logs import conceal
@@ -33,7 +36,7 @@ from overlord.entrypoints.web.server import page_served
 from overlord.entrypoints.web.sign_in import TOKEN
 from overlord.errors import ExternalServiceError, ImageUnusable
 from overlord.settings.load import Settings, load, rebuilt
-from overlord.store import jobs, ledger, sessions
+from overlord.store import decisions, jobs, ledger, sessions
 
 REPOSITORY = "demo/till"
 PATIENCE_S = 180.0
@@ -42,35 +45,25 @@ PATIENCE_S = 180.0
 STOP_S = 2.0
 """What a session gets to end by itself."""
 
-ISSUES = (
-    (
-        "Ten percent off makes everything free",
-        "`total([1000], discount=10)` is 0 and should be 900. The test for it fails.",
-    ),
-    (
-        "Discounts above 100 percent are accepted",
-        "`total([100], discount=150)` pays the customer. It should raise a ValueError.",
-    ),
-)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _World:
+    story: Story
     home: Path
     forge: EmbeddedForge
     settings: Settings
 
 
-async def run_demo(runner: str, *, stays: bool = False) -> int:
+async def run_demo(story: Story, runner: str, *, stays: bool = False, answers: bool = True) -> int:
     """Run the demo and print it as it goes; 0 when every issue ended in a pull request that is ready for review, 130 when somebody
-    stopped it before. `stays`: the page is left open at the end, until Ctrl-C."""
+    stopped it before. `stays`: the page is left open at the end, until Ctrl-C. `answers`: nobody is there to answer gates."""
     interruption = Interruption(_leave)
     with interruption.listening():
-        return await _play(runner, interruption.came, stays=stays)
+        return await _play(story, runner, interruption.came, stays=stays, answers=answers)
 
 
-async def _play(runner: str, interrupted: asyncio.Event, *, stays: bool) -> int:
-    async with _embedded(runner) as world:
+async def _play(story: Story, runner: str, interrupted: asyncio.Event, *, stays: bool, answers: bool) -> int:
+    async with _embedded(story, runner) as world:
         console.print(f"An embedded forge and a scripted model; state in {world.home}\n")
         await _open_issues(world)
         async with AsyncExitStack() as stack:
@@ -82,7 +75,7 @@ async def _play(runner: str, interrupted: asyncio.Event, *, stays: bool) -> int:
                 settings = rebuilt(world.settings, runner="process")
                 running = await stack.enter_async_context(overlord(settings))
             page = _signed_in(running, await stack.enter_async_context(page_served(running)))
-            show = _Show(world=world, running=running, page=page, stays=stays and bool(page))
+            show = _Show(world=world, running=running, page=page, stays=stays and bool(page), answers=answers)
             is_done = await show.play(interrupted)
             await _stop_sessions(running)
             if is_done is None:
@@ -92,7 +85,7 @@ async def _play(runner: str, interrupted: asyncio.Event, *, stays: bool) -> int:
 
 
 async def _open_issues(world: _World) -> None:
-    for title, body in ISSUES:
+    for title, body in world.story.issues:
         number = await world.forge.open_issue(REPOSITORY, title, body)
         await world.forge.label(REPOSITORY, number, "nebulus-ready")
         console.print(f"alice labels issue #{number} [bold]nebulus-ready[/]: {title}")
@@ -110,11 +103,11 @@ def _leave() -> None:
 
 
 @asynccontextmanager
-async def _embedded(runner: str) -> AsyncIterator[_World]:
+async def _embedded(story: Story, runner: str) -> AsyncIterator[_World]:
     home = clean.make_home()
     async with AsyncExitStack() as stack:
         demo = stack.enter_context(as_file(config_directory() / "demo"))
-        forge, model = EmbeddedForge(home / "forge"), EmbeddedModel(read_script(demo / "script.yaml"))
+        forge, model = EmbeddedForge(home / "forge"), EmbeddedModel(read_script(demo / story.script))
         stack.callback(forge.close)
         forge_url = await stack.enter_async_context(forge.serve())
         model_url = await stack.enter_async_context(model.serve())
@@ -125,10 +118,11 @@ async def _embedded(runner: str) -> AsyncIterator[_World]:
             disk={"least_free_gb": 0, "least_free_files": 0},
             runner=runner,
             poll_s=1,
+            contract=story.contract,
             forge={"api_url": forge_url, "token": forge.token},
             model={"base_url": f"{model_url}/v1", "name": "scripted", "api_key": model.key},
         )
-        yield _World(home=home, forge=forge, settings=settings)
+        yield _World(story=story, home=home, forge=forge, settings=settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +134,8 @@ class _Show:
     page: str
     """Its address, with the token that signs in; empty where none is open."""
     stays: bool
+    answers: bool
+    """Whether the demo answers the gates of its contract itself."""
 
     async def play(self, interrupted: asyncio.Event) -> bool | None:
         """Let it work until every job is in review or waits for a person, show what came of it, and stay. Whether all is in review; None
@@ -180,8 +176,8 @@ class _Show:
     async def _watched(self, watch: Watch, interrupted: asyncio.Event) -> bool | None:
         """Tell what is new until it is over; None where somebody stopped it."""
         try:
-            async with asyncio.timeout(PATIENCE_S):
-                await self._tell(watch, until=interrupted, settles=True)
+            while await self._reaches_gate(watch, interrupted):
+                pass
         except TimeoutError:
             console.print(f"[red]The demo did not finish in {PATIENCE_S:.0f} s.[/]")
         if interrupted.is_set():
@@ -189,19 +185,48 @@ class _Show:
             return None
         return all(job.state is JobState.IN_REVIEW for job in await _jobs(self.running))
 
+    async def _reaches_gate(self, watch: Watch, interrupted: asyncio.Event) -> bool:
+        """Tell what is new until a gate is answered, or every job is at rest. Whether it was a gate."""
+        async with asyncio.timeout(PATIENCE_S):
+            await self._tell(watch, interrupted, until=self._rests)
+        database = self.running.parts.database
+        asked = None if interrupted.is_set() else await database.read(gate.first_open)
+        if asked is None:
+            return False
+        gate.show(asked)
+        if self.answers:
+            return await gate.answer(asked, self.world.home)
+        gate.say_how_to_answer(asked, self.world.home, self.page)
+
+        async def is_answered() -> bool:
+            return not await database.read(lambda c: gate.is_open(c, asked))
+
+        await self._tell(watch, interrupted, until=is_answered)
+        return not interrupted.is_set()
+
+    async def _rests(self) -> bool:
+        expected = len(self.world.story.issues)
+        return await self.running.parts.database.read(lambda c: _are_at_rest(c, expected))
+
     async def _stay(self, watch: Watch, interrupted: asyncio.Event) -> None:
         """Leave the page open, where somebody is there to close it."""
         if not self.stays:
             return
         console.print("\n[bold]The page is open, until Ctrl-C:[/]")
         show_text(f"  {self.page}")
-        await self._tell(watch, until=interrupted)
+        await self._tell(watch, interrupted)
 
-    async def _tell(self, watch: Watch, *, until: asyncio.Event, settles: bool = False) -> None:
-        """Print what is new as it comes, until then; `settles`: or until every job is at rest."""
+    async def _tell(
+        self,
+        watch: Watch,
+        interrupted: asyncio.Event,
+        *,
+        until: Callable[[], Awaitable[bool]] | None = None,
+    ) -> None:
+        """Print what is new as it comes, until somebody stops it, or until then."""
         while True:
             seen = self.running.watchers.count
-            is_over = until.is_set() or (settles and await _settled(self.running))
+            is_over = interrupted.is_set() or (until is not None and await until())
             await watch.show_news()
             if is_over:
                 return
@@ -220,10 +245,12 @@ async def _jobs(running: Overlord) -> list[Job]:
     return await running.parts.database.read(jobs.all_jobs)
 
 
-async def _settled(running: Overlord) -> bool:
-    found = await _jobs(running)
-    resting = {JobState.IN_REVIEW, JobState.WAITING}
-    return len(found) == len(ISSUES) and all(job.state in resting or not job.is_open for job in found)
+def _are_at_rest(connection: sqlite3.Connection, expected: int) -> bool:
+    """Whether every job is in review, over, or with people who have not answered."""
+    found, answered = jobs.all_jobs(connection), decisions.jobs_with_unapplied(connection)
+    waiting = {job.id for job in found if job.state is JobState.WAITING} - answered
+    rests = all(job.state is JobState.IN_REVIEW or job.id in waiting or not job.is_open for job in found)
+    return len(found) == expected and rests
 
 
 async def _show_world(world: _World, running: Overlord) -> None:

@@ -108,6 +108,7 @@ def can_be_had(checked: Checked) -> Iterator[Violation]:
     for index, expression in enumerate(contract.redact):
         if problem := problem_of_expression(expression):
             yield Violation(key=("redact", index), message=problem[0], fix=problem[1])
+    yield from _somebody_begins(contract)
     for name, phase in contract.phases.items():
         for index, criterion in enumerate(phase.preconditions):
             if not criterion.is_static:
@@ -116,6 +117,15 @@ def can_be_had(checked: Checked) -> Iterator[Violation]:
                     message=f"{criterion.kind} needs a session, and preconditions are looked at before there is one",
                     fix="make it one of the criteria of an earlier phase",
                 )
+
+
+def _somebody_begins(contract: Contract) -> Iterator[Violation]:
+    """A later phase without actors is passed through; a job cannot begin at one."""
+    first = contract.phases.get(contract.start)
+    if first is not None and not first.actors:
+        message = f"a job begins at phase {contract.start}, and nobody works there"
+        role = next(iter(contract.roles), "developer")
+        yield Violation(key=("phases", contract.start), message=message, fix=f"write `actors: [{role}]`")
 
 
 def problem_of_expression(expression: str) -> tuple[str, str] | None:

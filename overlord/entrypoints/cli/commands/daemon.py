@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from overlord.entrypoints.demo.story import STORIES, DemoContract
 from overlord.entrypoints.process_environment import environment
 from overlord.errors import ContainersMissing
 from overlord.settings.load import load
@@ -43,6 +44,9 @@ def demo(
     runner: Annotated[
         Literal["auto", "docker", "process"], typer.Option(help="What sessions run in.")
     ] = "auto",
+    contract: Annotated[
+        DemoContract, typer.Option(help="The contract that the job goes by.")
+    ] = DemoContract.DEFAULT,
     clean: Annotated[
         bool, typer.Option("--clean", help="Run none; remove what earlier ones left: folders, containers.")
     ] = False,
@@ -63,7 +67,7 @@ def demo(
     if clean:
         demo_clean.show(asyncio.run(demo_clean.clean(environment().get("DOCKER_HOST") or None)))
         return
-    stays = (
-        (sys.stdin.isatty() and sys.stdout.isatty() and not environment().get("CI")) if stay is None else stay
-    )
-    raise typer.Exit(asyncio.run(story.run_demo(runner, stays=stays)))
+    is_watched = sys.stdin.isatty() and sys.stdout.isatty() and not environment().get("CI")
+    stays = is_watched if stay is None else stay
+    played = story.run_demo(STORIES[contract], runner, stays=stays, answers=not is_watched)
+    raise typer.Exit(asyncio.run(played))
