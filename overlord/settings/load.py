@@ -361,10 +361,8 @@ def contract_for(settings: Settings, space: str) -> Contract:
     try:
         return load_contract(Path(name).read_text(encoding="utf-8"), name)
     except (OSError, UnicodeDecodeError) as error:
-        known = ", ".join(BUILT_IN_CONTRACTS)
-        raise SettingsError(
-            f"contract: {name} cannot be read: {reason_of(error)}; built in are {known}"
-        ) from None
+        why = f"{reason_of(error)}; built in are {', '.join(BUILT_IN_CONTRACTS)}"
+        raise SettingsError(f"contract: {name} cannot be read: {why}") from None
 
 
 @cache

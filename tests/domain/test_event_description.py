@@ -78,6 +78,7 @@ DATA: dict[str, Json] = {
     "by": "architect",
     "about": "backend",
     "gate": "plan_approval",
+    "fingerprint": "0123456789abcdef",
     "on": "plan->build",
     "notes": "smaller",
     "made": ["plan/plan.md"],
