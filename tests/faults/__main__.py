@@ -49,6 +49,13 @@ AREAS = (
         modules=("test_random_kills",),
     ),
     Area(
+        fault="`kill -9` of a job under a contract of roles",
+        promise="the same end: one commit a role, the same plan, no gate asked again that was approved and is unchanged, no session "
+        "too many, the contract as it was taken",
+        tried="at each of its moves, before and after; 60 times all along its way, seeded; each row changed by hand is found",
+        modules=("test_contract_kills", "test_contract_invariants"),
+    ),
+    Area(
         fault="a call to GitHub, git, the runner or the model fails",
         promise="once: the story ends as ever; for good: the job says whom it waits for, and goes on when it is back",
         tried="the first, second, … call of a whole story, before and after its effect; several in one telling of it "

@@ -6,6 +6,7 @@ architect, a gate at which the architect decides, and delivery; all the while th
 
 import contextlib
 import json
+import subprocess
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,7 +24,7 @@ from overlord.store.rows import select
 from tests.faults.campaign import Campaign
 from tests.faults.invariants import must_hold
 from tests.faults.story import Story
-from tests.world import CALC
+from tests.world import CALC, REPO
 
 OWN = ".nebulus/contract/contract.yaml"
 CONTRACT: dict[str, Any] = {
@@ -120,7 +121,7 @@ async def _answered(told: Campaign, issue: int, *words: str) -> None:
 def _wrong(told: Campaign, job: Job) -> list[str]:
     """What is not as it is where nobody was ever killed."""
     with contextlib.closing(open_reader(told.place.home / "overlord.db")) as connection:
-        facts = [entry.name for entry in ledger.entries(connection, job_id=job.id)]
+        entries = list(ledger.entries(connection, job_id=job.id))
         plan = plan_files.of_job(connection, job.id)
         asked = select(connection, Decision, "SELECT * FROM decisions WHERE job_id = ? ORDER BY id", job.id)
         contract = job_contracts.get(connection, job.id)
@@ -129,6 +130,15 @@ def _wrong(told: Campaign, job: Job) -> list[str]:
             for item in sessions.of_job(connection, job.id)
             if item.kind is SessionKind.WORK and item.report is not None
         ]
+    facts = [entry.name for entry in entries]
+    by_role = [entry.name for entry in entries if entry.actor == "role:architect"]
+    commits = [
+        "git",
+        "-C",
+        str(told.world.forge.directory(REPO)),
+        "rev-list",
+        f"{job.base_sha}..{job.pushed_sha}",
+    ]
     expected = {
         "facts": (list(filter(set(FACTS).__contains__, facts)), FACTS),
         "sessions": (worked, WORK),
@@ -138,6 +148,8 @@ def _wrong(told: Campaign, job: Job) -> list[str]:
         "contract": (contract is not None and 'hours":100' in contract.text, True),
         "other contract at base": (sum(name.startswith("contract_changed") for name in facts), 1),
         "reverted": (facts.count("work_reverted"), 1),
+        "decided by the architect": (by_role, ["escalation_resolved", "passed"]),
+        "commits": (len(subprocess.run(commits, check=True, capture_output=True).stdout.split()), 2),
     }
     return [f"{what}: {found}, not {right}" for what, (found, right) in expected.items() if found != right]
 

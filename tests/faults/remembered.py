@@ -28,7 +28,7 @@ VERDICTS = {
     *(E.PASSED, E.PHASE_COMPLETED, E.REVISION_ORDERED, E.GATE_REACHED, E.ROLE_COMPLETED, E.ESCALATED),
     *(E.FAILED, E.ATTEMPTS_SPENT, E.CHECKS_UNAVAILABLE, E.TERMINATED),
 }
-"""What an evaluation can lead to; what says of its checks came of one."""
+"""Where an evaluation can lead to."""
 NEW_TURN = {E.PHASE_COMPLETED, E.ROLE_COMPLETED, E.GATE_REJECTED, E.ESCALATION_RESOLVED}
 """After which a role has all its sessions before it."""
 NEW_ROUND = {
@@ -120,6 +120,17 @@ def _moves(job: Job, told: Sequence[Fact]) -> Iterator[str]:
         yield f"has revision {job.revision} and {job.losses} losses; its facts say {revision} and {losses}"
     if losses > MAX_LOSSES:
         yield f"went on after {losses} losses"
+
+
+def _in_states(told: Sequence[Fact]) -> Iterator[tuple[JobState | None, Fact]]:
+    """Each fact with the state that it met."""
+    state: JobState | None = None
+    for fact in told:
+        yield state, fact
+        if fact.name is E.CLAIMED:
+            state = JobState.QUEUED
+        elif state is not None:
+            state = TRANSITIONS.get((state, fact.name), state)
 
 
 AS_MUCH_AGAIN = (Subject.EXHAUSTED, Subject.SCOPE_EXPANSION)
@@ -216,7 +227,7 @@ def _evaluations(connection: sqlite3.Connection, job: Job, told: Sequence[Fact])
     """Each verdict is one closed evaluation; a pass was made of checks that left a report, stored and hashed."""
     rows = connection.execute("SELECT closed FROM evaluations WHERE job_id = ?", (job.id,)).fetchall()
     past = evaluations.history(connection, job)
-    verdicts = sum(fact.name in VERDICTS and "checks" in fact.data for fact in told)
+    verdicts = sum(state is JobState.EVALUATING and fact.name in VERDICTS for state, fact in _in_states(told))
     if verdicts != sum(row["closed"] for row in rows):
         yield f"has {verdicts} verdicts and {sum(row['closed'] for row in rows)} closed evaluations"
     made = sum(fact.name is E.CHECK_COMPLETED for fact in told)

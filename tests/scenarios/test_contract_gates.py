@@ -10,13 +10,13 @@ from overlord.domain.decision import Decision, Subject, Verb
 from overlord.domain.interface import Interface
 from overlord.domain.job import JobState
 from overlord.domain.person import Person
-from overlord.embedded.play import edit, submit, write
+from overlord.embedded.play import call, edit, submit, write
 from overlord.store.contracts import role_notes
 from overlord.verbs.answering import answer
 from overlord.verbs.right import NotAllowed
 from overlord.verbs.verb import Context
 from tests.memory.world import MemoryWorld, made_memory_world
-from tests.scenarios.test_contract_failure import CONTRACT, facts
+from tests.scenarios.test_contract_failure import CONTRACT, begun, changed, facts
 from tests.world import FIX
 
 PLAN = "# Plan\n\nAdd.\n"
@@ -151,3 +151,28 @@ async def test_a_gate_of_approvers_is_answered_where_one_is_known_and_not_by_a_c
         await world.settle()
         [decision] = await world.decisions()
         assert decision.options[1] == "second"
+
+
+async def test_the_architect_is_asked_about_a_role_as_often_as_its_budget_says() -> None:
+    budget = {"iterations": 1, "exhausted": "architect"}
+    async with made_memory_world() as world:
+        await begun(world, changed("roles", "coder", "budget", budget))
+        for _ in range(2):
+            world.model_will(submit("nothing"), submit("nothing"))
+            world.model_will(call("give_answer", choice="guidance", text="Mend line 2."))
+        world.model_will(submit("nothing"), submit("nothing"))
+        await world.settle()
+        assert len(await facts(world, "escalated")) == 2
+        [decision] = await world.decisions()
+        assert decision.subject is Subject.ESCALATION
+
+
+async def test_a_job_has_the_lifetime_that_its_repositorys_own_contract_gives_it() -> None:
+    async with made_memory_world() as world:
+        await world.push({".nebulus/contract/contract.yaml": changed("lifetime", {"hours": 5})})
+        await world.issue("add() subtracts")
+        world.model_will(edit(*FIX), submit("mended"))
+        world.model_will(write("NOTES.md", "add() adds.\n"), submit("documented"))
+        await world.settle()
+        job = await world.job()
+        assert (job.expires_at - job.created_at).total_seconds() == 5 * 3600

@@ -124,7 +124,7 @@ async def test_a_role_has_the_model_of_its_contract_and_an_unknown_one_is_put_to
 
 async def test_secret_paths_are_in_no_scope_and_out_of_sight() -> None:
     document = yaml.safe_load(changed("secret_paths", ["*.cfg"]))
-    document["roles"]["coder"]["scope"] = {"mode": "unrestricted"}
+    document["roles"]["coder"]["scope"] = ["**"]
     document["shared"] = [{"paths": ["**"], "roles": ["architect", "coder", "writer"]}]
     async with made_memory_world() as world:
         await world.push({"token.cfg": "hush"})
