@@ -20,8 +20,9 @@ from overlord.domain.environments.source import (
 
 MOST = 60
 """So many requirements are taken from one file."""
-_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
-"""All that `ast.parse` is known to raise for hostile text; MemoryError is its own stack's, not the machine's."""
+_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError, SystemError)
+"""All that `ast.parse` is known to raise for hostile text; MemoryError is its own stack's, not the machine's, and SystemError its
+count of how deep it is."""
 _FILE_OPTION = re.compile(
     r"(?:-r|--requirement)[ =]?(?:\{tox_root\}/|\{toxinidir\}/|\./)?([A-Za-z0-9][\w./-]{0,100})"
 )
