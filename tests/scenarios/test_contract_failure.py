@@ -7,12 +7,13 @@ import yaml
 
 from minion.protocol import SessionKind
 from overlord.domain.contracts.constitution import load_contract
+from overlord.domain.contracts.onward import Nowhere, after_role
 from overlord.domain.contracts.turn import Turn
 from overlord.domain.decision import Subject, Verb
 from overlord.domain.job import JobState
 from overlord.domain.scope.check import Change
 from overlord.embedded.play import blocked, call, edit, run, submit, write
-from overlord.engine.contracts import judge
+from overlord.engine.contracts import judge, terms
 from overlord.store import ledger, sessions
 from overlord.store.contracts import role_notes
 from tests.memory.world import MemoryWorld, made_memory_world
@@ -247,3 +248,79 @@ def test_a_roles_work_is_held_against_its_budget_of_files_and_lines() -> None:
     small, large = Change(path="a", status="M", added=2, removed=1), Change(path="b", status="A", added=1)
     assert [item.is_met for item in judge.over_budget(wanted, [small])] == [True, True]
     assert [item.is_met for item in judge.over_budget(wanted, [small, large])] == [False, False]
+
+
+async def test_nothing_goes_out_unjudged_when_all_that_was_left_is_blocked() -> None:
+    document = yaml.safe_load(changed("name", "blocking"))
+    document["phases"]["plan"] = {
+        "actors": ["architect"],
+        "inputs": ["issue"],
+        "outputs": ["plan/**"],
+        "criteria": ["diff_non_empty"],
+        "next": {"done": "build"},
+    }
+    document["start"] = "plan"
+    delegation = "assignments: {mend: {role: coder, text: Mend.}, tell: {role: writer, text: Tell.}}\n"
+    async with made_memory_world() as world:
+        await begun(world, yaml.safe_dump(document, sort_keys=False))
+        world.model_will(write("plan/delegation.yaml", delegation), submit("planned"))
+        world.model_will(write("calc.py", "def add(a, b):\n    return 0\n"), submit("mended"))
+        world.model_will(blocked("Nothing to tell."))
+        world.model_will(answers(choice="block", text="Leave it.", assignments={"tell": "Not needed."}))
+        for _ in range(9):
+            world.model_will(blocked("No."))
+        await world.settle()
+        judged = [item for item in await facts(world, "check_completed") if item["check"] == "tests"]
+        assert [item["score"] for item in judged][:1] == ["needs_revision"]
+        assert (await world.job()).state is JobState.WAITING
+        assert await facts(world, "delivered") == []
+
+
+async def test_a_session_that_is_blocked_takes_nothing_out_unjudged() -> None:
+    document = yaml.safe_load(changed("escalation", ["person"]))
+    document["phases"]["build"].pop("terminal")
+    document["phases"]["build"]["next"] = {"done": "ship", "blocked": "ship"}
+    document["phases"]["ship"] = {"terminal": True}
+    document["gates"]["merge"]["on"] = "ship->end"
+    async with made_memory_world() as world:
+        await begun(world, yaml.safe_dump(document, sort_keys=False))
+        world.model_will(edit(*FIX), submit("mended"))
+        world.model_will(blocked("I cannot."))
+        await world.settle()
+        [decision] = await world.decisions()
+        assert (decision.subject, (await world.job()).state) == (Subject.BLOCKED, JobState.WAITING)
+
+
+def test_an_outcome_that_leads_nowhere_is_held_against_the_session() -> None:
+    document = yaml.safe_load(changed("name", "words"))
+    document["phases"]["build"].pop("terminal")
+    document["phases"]["build"]["next"] = {"approved": "ship", "rejected": "ship"}
+    document["phases"]["ship"] = {"terminal": True}
+    document["gates"]["merge"]["on"] = "ship->end"
+    contract = load_contract(yaml.safe_dump(document, sort_keys=False), "x")
+    coder, writer = (Turn.in_phase(contract, "build", name) for name in ("coder", "writer"))
+    assert terms._outcomes(coder) == ("done", "approved", "rejected")
+    assert terms._outcomes(writer) == ("approved", "rejected")
+    order = contract.phase("build").actors
+    assert after_role(writer, "done", order, is_round=False) == Nowhere(
+        outcome="done", known=("approved", "rejected")
+    )
+
+
+async def test_a_word_that_no_successor_has_is_sent_back() -> None:
+    document = yaml.safe_load(changed("name", "words"))
+    document["phases"]["build"].pop("terminal")
+    document["phases"]["build"]["next"] = {"approved": "ship"}
+    document["phases"]["ship"] = {"terminal": True}
+    document["gates"]["merge"]["on"] = "ship->end"
+    document["roles"]["writer"]["budget"]["iterations"] = 2
+    async with made_memory_world() as world:
+        await begun(world, yaml.safe_dump(document, sort_keys=False))
+        world.model_will(edit(*FIX), submit("mended"))
+        world.model_will(
+            write("NOTES.md", "add() adds.\n"),
+            call("task_complete", summary="documented", outcome="done"),
+            call("task_complete", summary="documented", outcome="approved"),
+        )
+        await world.settle()
+        assert (await world.job()).state is JobState.IN_REVIEW

@@ -22,9 +22,7 @@ from tests.memory.world import made_memory_world
 from tests.web.paging import Page, made_page, words_of
 from tests.world import FIX, REPO
 
-HOSTILE = (
-    "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><b>x</b> {{7*1337}} javascript:alert(3) \u202e"
-)
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><b>x</b> {{1234577*7654321}} javascript:alert(3) \u202e"
 PAGES = (
     "/",
     "/inbox",
@@ -73,7 +71,7 @@ async def test_hostile_words_of_people_and_models_are_shown_as_text() -> None:
         for path in (*PAGES, *MORE):
             shown = await page.text(path)
             assert acting(shown) == [], path
-            assert "9359" not in shown, path
+            assert "9449848657217" not in shown, path
             assert "\u202e" not in shown, path
         assert "&lt;script&gt;alert(1)" in await page.text("/inbox")
         assert acting(await page.text(f"/?done={HOSTILE}")) == []

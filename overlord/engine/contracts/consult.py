@@ -7,7 +7,7 @@ from minion.protocol import Consultation, ConsultationKind, Outcome, Report, Sco
 from overlord.domain.contracts.asked import Asked
 from overlord.domain.contracts.contract import END
 from overlord.domain.contracts.note import NoteKind
-from overlord.domain.contracts.onward import ToGate, ToPhase, after_role, entering
+from overlord.domain.contracts.onward import ToGate, ToPhase, ToRole, after_role, entering
 from overlord.domain.contracts.resolution import (
     AT_GATE,
     RESOLUTIONS,
@@ -70,6 +70,8 @@ class Settled:
     """Why there is no answer."""
     way: Way | None = None
     """Where the job goes, where the answer lets it go on."""
+    is_over: bool = False
+    """Whether nobody of the phase has anything left to do: what there is is judged."""
 
 
 async def settled(parts: Parts, job: Job, session: Session, asked: Asked) -> Settled:
@@ -83,9 +85,9 @@ async def settled(parts: Parts, job: Job, session: Session, asked: Asked) -> Set
     except AnswerError as error:
         way = await _person_at_gate(parts, job, turn, asked) if asked.tried + 1 >= MOST_TRIES else None
         return Settled(asked=asked, turn=turn, resolution=None, trouble=str(error), way=way)
-    return Settled(
-        asked=asked, turn=turn, resolution=resolution, way=await _way(parts, job, turn, asked, resolution)
-    )
+    way = await _way(parts, job, turn, asked, resolution)
+    is_over = resolution.choice is Choice.BLOCK and way is not None and not isinstance(way.onward, ToRole)
+    return Settled(asked=asked, turn=turn, resolution=resolution, way=way, is_over=is_over)
 
 
 def _check_patterns(turn: Turn, resolution: Resolution) -> None:
@@ -137,6 +139,9 @@ def settle(move: Move, found: Settled) -> None:
             _ask_for_scope(move, asked, resolution)
         case Choice.GIVE_UP:
             hand_to_person(move, f"The architect gives up on {asked.about}: {resolution.text}\n\n{asked.why}")
+        case _ if found.is_over:
+            head = move.job.head_sha or move.job.base_sha
+            move.saying(head=head).to(EventName.WORK_SUBMITTED, head_sha=head, consultation="", losses=0)
         case _ if found.way is not None:
             carry_on.go(move, found.way)
         case _:

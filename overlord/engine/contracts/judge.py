@@ -9,7 +9,7 @@ from overlord.domain.contracts.contract import BLOCKED, DONE
 from overlord.domain.contracts.criteria.criterion import MOST_BYTES, CriterionResult, Seen
 from overlord.domain.contracts.criteria.registry import AnyCriterion, files_of, wants_evaluation
 from overlord.domain.contracts.note import NoteKind
-from overlord.domain.contracts.onward import ToRole, after_role, leads_out
+from overlord.domain.contracts.onward import Nowhere, ToRole, after_role, leads_out
 from overlord.domain.contracts.turn import Turn
 from overlord.domain.evaluation import CheckName
 from overlord.domain.job import Job
@@ -54,12 +54,11 @@ def _wanted(connection: sqlite3.Connection, job: Job, turn: Turn) -> Wanted:
     is_fresh = last is not None and last.taken_sha == job.head_sha and not is_pushed_by_others(job, last)
     outcome = outcome_of(last) if is_fresh else DONE
     in_round = is_round(turn, job)
-    known = {DONE, *turn.phase.next}
     complaints = _complaints(connection, job, turn, last) if is_fresh else ()
-    if outcome not in known:
-        complaints = (*complaints, _unknown(outcome, known))
-        outcome = DONE
-    ends_phase = in_round or not isinstance(after_role(turn, outcome, order, is_round=in_round), ToRole)
+    onward = after_role(turn, outcome, order, is_round=in_round)
+    if isinstance(onward, Nowhere) or outcome not in {DONE, *turn.phase.next}:
+        complaints = (*complaints, _unknown(outcome, tuple(turn.phase.next) or (DONE,)))
+    ends_phase = in_round or not isinstance(onward, ToRole)
     criteria = turn.role.verification if is_fresh else ()
     if ends_phase and outcome != BLOCKED:
         criteria = (*criteria, *turn.phase.criteria)
@@ -86,11 +85,11 @@ def outcome_of(session: Session | None) -> str:
     return report.result if isinstance(report, Report) and report.result else DONE
 
 
-def _unknown(outcome: str, known: set[str]) -> Finding:
+def _unknown(outcome: str, known: Sequence[str]) -> Finding:
     return Finding(
         check=CheckName.CRITERIA,
         rule="unknown-outcome",
-        message=f"It says its outcome is {outcome[:60]!r}, and the phase knows {', '.join(sorted(known))}.",
+        message=f"It says its outcome is {outcome[:60]!r}, and the phase knows {', '.join(known)}.",
         suggestion="End with one of these.",
     )
 

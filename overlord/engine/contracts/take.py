@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from minion.protocol import ScopeMode
 from overlord.domain.contracts.contract import Contract
-from overlord.domain.contracts.reading import CONTRACT_DIR, read_contract
+from overlord.domain.contracts.reading import CONTRACT_DIR, CONTRACT_FILES, read_contract
 from overlord.domain.contracts.turn import Turn
 from overlord.domain.event import EventName, Json
 from overlord.domain.identifiers import Sha
@@ -40,7 +40,7 @@ def _take(connection: sqlite3.Connection, parts: Parts, job: Job, contract: Cont
     at = parts.clock.now()
     job_contracts.keep(connection, job.id, contract, source, at=at)
     now = jobs.get(connection, job.id)
-    is_fresh = (now.head_sha is None and now.contract != contract.name) or now.phase not in contract.phases
+    is_fresh = now.base_sha is None or now.phase not in contract.phases
     phase = contract.start if is_fresh else now.phase
     hours = contract.lifetime_h or 0.0
     data: dict[str, Json] = {
@@ -70,7 +70,7 @@ async def _found(parts: Parts, job: Job, base: Sha) -> tuple[Contract, str]:
     if job.head_sha is None:  # work that began before contracts were kept goes on as it began
         own = await own_contract(parts, job, base)
         if own is not None:
-            return _asking(own, parts.contract(job.space)), f"{CONTRACT_DIR} at {base[:10]}"
+            return own, f"{CONTRACT_DIR} at {base[:10]}"
     return parts.contract(job.space), f"contract: {named}"
 
 
@@ -90,11 +90,12 @@ def _asking(own: Contract, named: Contract) -> Contract:
 async def own_contract(parts: Parts, job: Job, commit: Sha) -> Contract | None:
     """The repository's own contract at a commit; None where it has none. Raises ContractError."""
     listing = await parts.git.listing(job.space, commit)
-    paths = [path for path in listing if path.startswith(f"{CONTRACT_DIR}/")]
-    if not paths:
+    if not any(path.startswith(f"{CONTRACT_DIR}/") for path in listing):
         return None
-    files = await parts.git.read_files(job.space, commit, paths[:20])
-    return read_contract(files, existing=frozenset(listing))
+    paths = [path for name in CONTRACT_FILES if (path := f"{CONTRACT_DIR}/{name}") in listing]
+    files = await parts.git.read_files(job.space, commit, paths)
+    own = read_contract(files, existing=frozenset(listing))
+    return _asking(own, parts.contract(job.space))
 
 
 async def _check_usable(parts: Parts, job: Job, base: Sha, contract: Contract) -> None:

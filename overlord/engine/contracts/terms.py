@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from minion.protocol import Assignment, Brief, EarlierSession, PlanFile, Report, SessionKind, Terms
 from overlord.domain.contracts.asked import Asked
-from overlord.domain.contracts.contract import DONE
+from overlord.domain.contracts.contract import BLOCKED, DONE
 from overlord.domain.contracts.note import NoteKind, RoleNote
 from overlord.domain.contracts.turn import Turn
 from overlord.domain.identifiers import Sha
@@ -40,7 +40,8 @@ async def terms_of(parts: Parts, job: Job, turn: Turn, base: Sha, asked: Asked |
     """The terms of the next session of a job; None where its contract says no more than that the evaluation passes."""
     if turn.contract.keeps_misses:
         return None
-    known = await parts.database.read(lambda c: _known(c, job, turn))
+    about = turn.role_name if asked is None else asked.about
+    known = await parts.database.read(lambda c: _known(c, job, turn, about))
     role, phase = turn.role, turn.phase
     listing = await parts.git.listing(job.space, base)
     words = (turn.contract.guidance, role.guidance)
@@ -53,7 +54,7 @@ async def terms_of(parts: Parts, job: Job, turn: Turn, base: Sha, asked: Asked |
         criteria=_criteria(turn) if own else (),
         commands=role.commands,
         tools=role.tools if own else (),
-        outcomes=tuple(dict.fromkeys((DONE, *(word for word in phase.next if word != "blocked")))),
+        outcomes=_outcomes(turn),
         events=tuple(turn.contract.events),
         plan=known.plan,
         plan_outputs=turn.plan_patterns if own else (),
@@ -68,15 +69,23 @@ async def terms_of(parts: Parts, job: Job, turn: Turn, base: Sha, asked: Asked |
     )
 
 
-def _known(connection: sqlite3.Connection, job: Job, turn: Turn) -> _Known:
+def _known(connection: sqlite3.Connection, job: Job, turn: Turn, about: str) -> _Known:
+    """`about`: whose assignments they are; an architect is asked about another role's."""
     return _Known(
         plan=tuple(
             PlanFile(path=path, text=text) for path, text in plan_files.of_job(connection, job.id).items()
         ),
-        assignments=actors.assignments(connection, job, turn.role_name),
+        assignments=actors.assignments(connection, job, about),
         notes=role_notes.of_role(connection, job.id, turn.phase_name, turn.role_name),
         work=[item for item in sessions.of_job(connection, job.id) if item.kind is SessionKind.WORK],
     )
+
+
+def _outcomes(turn: Turn) -> tuple[str, ...]:
+    """The words with which its work can be complete: where it ends the phase, those that lead on."""
+    words = tuple(word for word in turn.phase.next if word != BLOCKED)
+    is_last = turn.phase.actors[-1:] == (turn.role_name,)
+    return words if is_last and words else tuple(dict.fromkeys((DONE, *words)))
 
 
 def _criteria(turn: Turn) -> tuple[str, ...]:

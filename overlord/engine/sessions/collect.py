@@ -12,6 +12,7 @@ from overlord.domain.checks.integrity import holds_secret
 from overlord.domain.contracts.asked import Asked, read_asked
 from overlord.domain.contracts.contract import BLOCKED
 from overlord.domain.contracts.note import NoteKind
+from overlord.domain.contracts.onward import leads_out
 from overlord.domain.contracts.turn import Turn
 from overlord.domain.decision import Subject
 from overlord.domain.evaluation import CheckName, EvaluationResult
@@ -62,9 +63,12 @@ async def step(parts: Parts, job: Job) -> Progress:
     over = await endings.over(parts, session)
     if over is None:
         return Progress.IDLE
-    if (asked := read_asked(job.consultation)) is not None and not _is_lost(over):
-        return await _settle_consultation(parts, job, over, asked)
-    work = await _canonical(parts, job, over.session)
+    if (asked := read_asked(job.consultation)) is not None:
+        if not _is_lost(over):
+            return await _settle_consultation(parts, job, over, asked)
+        work = _Work(head=job.head_sha)  # it writes nothing, whatever its container pushed
+    else:
+        work = await _canonical(parts, job, over.session)
     work = replace(work, way=await _way_when_blocked(parts, job, over.session))
     over = await _with_diff(parts, job, over, work)
     await parts.database.write(Failpoint.WORK_SETTLED, lambda c: _settle(c, parts, job, over, work))
@@ -89,11 +93,15 @@ async def _settle_consultation(parts: Parts, job: Job, over: endings.Over, asked
 
 
 async def _way_when_blocked(parts: Parts, job: Job, session: Session) -> Way | None:
-    """Where the job goes whose session says that it is blocked, if its phase has a successor for that."""
+    """Where the job goes whose session says that it is blocked, if its phase has a successor for that; never out, for nothing was
+    judged."""
     report = session.report
     if not isinstance(report, Report) or report.outcome is not Outcome.BLOCKED or report.event not in _PLAIN:
         return None
-    if BLOCKED not in (await parts.turn_of(job)).phase.next:
+    turn = await parts.turn_of(job)
+    if BLOCKED not in turn.phase.next or leads_out(
+        turn, (), is_round=carry_on.is_round(turn, job), outcome=BLOCKED
+    ):
         return None
     return await carry_on.prepare(parts, job, BLOCKED)
 
