@@ -31,6 +31,7 @@ from minion.step import StepOutcome as StepOutcome  # noqa: PLC0414
 from minion.step import StepResult as StepResult  # noqa: PLC0414
 from minion.step import Tree as Tree  # noqa: PLC0414
 from minion.terms import Assignment as Assignment  # noqa: PLC0414
+from minion.terms import Bootstrap as Bootstrap  # noqa: PLC0414
 from minion.terms import Consultation as Consultation  # noqa: PLC0414
 from minion.terms import ConsultationKind as ConsultationKind  # noqa: PLC0414
 from minion.terms import EarlierSession as EarlierSession  # noqa: PLC0414
@@ -47,6 +48,8 @@ REPORT_PATH = "/session/report"
 SCOPE_PATH = "/session/scope"  # what may be written now, in the form of MINION_SCOPE
 SECRETS_PATH = "/session/secrets"  # for a setup alone: a JSON object of environment variables, kept nowhere
 SETUP_FINISHED = "finish"  # the last step of a setup that came to its end
+CONTRACT_PATH = "/session/contract"  # a proposed contract; the answer is what the rules hold against it
+DISCOVERY_PATH = "/session/discovery"  # what documents and code answer; the answer is what is left
 REPOSITORY_PATH = "/session/repo.git"
 COMPLETIONS_PATH = "/v1/chat/completions"
 

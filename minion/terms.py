@@ -56,6 +56,15 @@ class Consultation:
     """The answers there are: `guidance`, `approve`, …"""
 
 
+class Bootstrap(StrEnum):
+    """What a session of a repository's first job records beside its work, each by a tool of its own."""
+
+    DISCOVERY = "discovery"
+    """What documents and code answer: `record_discovery`."""
+    CONTRACT = "contract"
+    """The contract it proposes: `propose_contract`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
     """What the contract says to a session."""
@@ -93,3 +102,6 @@ class Terms:
     secret_paths: tuple[str, ...] = ()
     """Patterns of files that are kept out of sight."""
     consultation: Consultation | None = None
+    bootstrap: Bootstrap | None = None
+    contract_schema: str = ""
+    """For `propose_contract`: the JSON schema of its argument."""

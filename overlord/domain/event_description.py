@@ -28,6 +28,10 @@ def _how_many(what: Json, noun: str) -> str:
     return count(len(what), noun) if isinstance(what, list) else f"some {noun}s"
 
 
+def _number(what: Json, noun: str) -> str:
+    return count(what, noun) if isinstance(what, int) else f"some {noun}s"
+
+
 def _edited(data: Mapping[str, Json]) -> str:
     if data["edition"] is None:
         return "the issue says again what is worked on"
@@ -237,6 +241,18 @@ _SENTENCES: Mapping[E, _Sentence] = {
     E.CHAT_REFUSED: lambda d: f"somebody in the chat was refused: {d['reason']}",
     E.PAGE_REFUSED: lambda d: f"somebody on the page was refused {d['verb']}: {d['reason']}",
     E.COMMENT_REFUSED: lambda d: f"a command at #{d['number']} was refused: {d['reason']}",
+    E.ISSUE_REQUESTED: lambda d: f"a person asks for an issue in {d['space']} ({d['kind']}): {d['title']}",
+    E.REQUESTED_ISSUE_OPENED: lambda d: f"{d['issue']} is there, as a person asked ({d['kind']})",
+    E.DISCOVERY_RECORDED: lambda d: (
+        f"the architect recorded {_number(d['recorded'], 'answer')}; {d['open']} are open"
+    ),
+    E.QUESTIONS_ASKED: lambda d: (
+        f"a person is asked {_number(d['questions'], 'question')}, of {d['open']} that are open"
+    ),
+    E.DISCOVERY_ANSWERED: lambda d: f"{_number(d['answered'], 'question')} answered; {d['open']} are open",
+    E.CONTRACT_PROPOSED: lambda d: f"a contract was proposed, with {_number(d['problems'], 'problem')}",
+    E.CONTRACT_EDITED: "a person changed the proposed contract",
+    E.CONTRACT_COMMITTED: lambda d: f"the confirmed contract is in {str(d['head'])[:12]}",
     E.WORK_REQUESTED: lambda d: f"a person asks for work on {d['issue']}",
     E.PROPOSAL_RAISED: lambda d: f"proposal p{d['proposal']} waits for a person: {d['title']}",
     E.PROPOSAL_APPROVED: lambda d: f"proposal p{d['proposal']} was approved{_because(d)}",

@@ -71,3 +71,12 @@ FILLED[5] = (
     "INSERT INTO \"api_replies\" VALUES('web:ci','k1','0123','{}','2026-03-02T09:00:00+00:00');",
     "INSERT INTO \"seen_decisions\" VALUES('web:ci',1,'1bfa2bdb0ddf6a76','2026-03-02T09:00:00+00:00','',NULL);",
 )
+FILLED[6] = (
+    *(
+        row.replace(");", ",'minion',NULL,'',0);") if row.startswith('INSERT INTO "jobs"') else row
+        for row in FILLED[5]
+    ),
+    "INSERT INTO \"job_contracts\" VALUES(1,'contract: plan-first','name: x','d',1,'2026-03-02T09:00:00+00:00','d');",
+    "INSERT INTO \"plan_files\" VALUES(1,'plan/plan.md','# Approach','j1-work-1','2026-03-02T09:00:00+00:00');",
+    "INSERT INTO \"role_notes\" VALUES(1,1,'plan','architect','guidance','Small steps.','j1-work-1','2026-03-02T09:00:00+00:00');",
+)

@@ -7,6 +7,7 @@ from overlord.store.schema.access import ACCESS
 from overlord.store.schema.accounts import ACCOUNTS
 from overlord.store.schema.api_replies import API_REPLIES
 from overlord.store.schema.approvals import APPROVALS, add_functions
+from overlord.store.schema.bootstrap import BOOTSTRAP
 from overlord.store.schema.contracts import CONTRACTS
 from overlord.store.schema.final_states import FINAL_STATES
 from overlord.store.schema.first import FIRST
@@ -22,6 +23,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ACCESS,
     (*OUTCOMES, *SEEN, *API_REPLIES, *ACCOUNTS, *SEARCH),
     (*CONTRACTS, *FINAL_STATES),
+    BOOTSTRAP,
 )
 LATEST = len(MIGRATIONS)
 
