@@ -108,6 +108,10 @@ class Subject(StrEnum):
     """A role has used up its budget, and its contract puts that to a person."""
     SCOPE_EXPANSION = "scope_expansion"
     """The architect asks for more paths for a role."""
+    DISCOVERY = "discovery"
+    """An architect asks what neither documents nor code say."""
+    CONTRACT_INVALID = "contract_invalid"
+    """The contract that an architect proposes does not hold, and it had all its tries."""
     QUESTION = "question"
     DELIVERY_REFUSED = "delivery_refused"
     ISSUE_EDITED = "issue_edited"
@@ -168,7 +172,7 @@ class Decision:
     options: tuple[str, ...] = ()
     """For a question: the answers the Minion offered. For a spent budget: an amount of what it counts. For what an answer
     must be bound to as a whole (dependencies, an edited issue): its hash. For a scope that nothing says: the text's hash, and
-    then what is suggested. For a gate: the fingerprint of what it shows, its name, the transition, and where approval and
+    then what is suggested. For a discovery: the ids of its questions. For a gate: the fingerprint of what it shows, its name, the transition, and where approval and
     rejection lead."""
     patterns: tuple[str, ...] = ()
     """For a scope request: the paths asked for."""
@@ -189,7 +193,7 @@ class Decision:
     @property
     def suggested(self) -> tuple[str, ...]:
         """The texts that are offered with an answer in words."""
-        if self.subject is Subject.GATE:
+        if self.subject in (Subject.GATE, Subject.DISCOVERY):
             return ()
         return self.options[1:] if self.subject is Subject.SCOPE_UNKNOWN else self.options
 
