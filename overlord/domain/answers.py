@@ -30,8 +30,20 @@ _LABELS = {
 
 
 def label_of(verb: Verb) -> str:
-    """What a button says."""
+    """What an answer is called."""
     return _LABELS[verb]
+
+
+_LABELS_ABOUT: Mapping[tuple[Subject, Verb], str] = {
+    (Subject.DISCOVERY, Verb.ACCEPT): "Accept what is proposed",
+    (Subject.DISCOVERY, Verb.REPLY): "Answer",
+}
+"""What is called otherwise there."""
+
+
+def label_for(subject: Subject, verb: Verb) -> str:
+    """What a button says, of what is asked about a subject."""
+    return _LABELS_ABOUT.get((subject, verb), label_of(verb))
 
 
 _CONSEQUENCES: Mapping[Verb, str] = {
@@ -60,6 +72,8 @@ _CONSEQUENCES: Mapping[Verb, str] = {
 _ABOUT: Mapping[tuple[Subject, Verb], str] = {
     (Subject.GATE, Verb.APPROVE): "the work goes on as its contract says",
     (Subject.GATE, Verb.REJECT): "the work goes back, and your words with it",
+    (Subject.DISCOVERY, Verb.ACCEPT): "what is proposed counts as your answer to each of them",
+    (Subject.DISCOVERY, Verb.REPLY): "your words are the answers; what you leave out is asked again",
     (Subject.EXHAUSTED, Verb.APPROVE): "the role has as many sessions again",
     (Subject.SPACE_GONE, Verb.DROP): "every job of this repository ends",
     (Subject.SPACE_DOUBLED, Verb.DROP): "every job of this repository ends",

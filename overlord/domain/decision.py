@@ -108,6 +108,8 @@ class Subject(StrEnum):
     """A role has used up its budget, and its contract puts that to a person."""
     SCOPE_EXPANSION = "scope_expansion"
     """The architect asks for more paths for a role."""
+    DISCOVERY = "discovery"
+    """An architect asks what neither documents nor code say."""
     QUESTION = "question"
     DELIVERY_REFUSED = "delivery_refused"
     ISSUE_EDITED = "issue_edited"
@@ -189,7 +191,7 @@ class Decision:
     @property
     def suggested(self) -> tuple[str, ...]:
         """The texts that are offered with an answer in words."""
-        if self.subject is Subject.GATE:
+        if self.subject in (Subject.GATE, Subject.DISCOVERY):
             return ()
         return self.options[1:] if self.subject is Subject.SCOPE_UNKNOWN else self.options
 

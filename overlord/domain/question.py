@@ -144,6 +144,11 @@ _ASKED: dict[Subject, _Question] = {
         title="a gate of its contract: may the work go on?",
         verbs=(Verb.APPROVE, Verb.REJECT, *_ENDING),
     ),
+    Subject.DISCOVERY: _Question(
+        kind=DecisionKind.QUESTION,
+        title="the architect has questions about the project",
+        verbs=(Verb.ACCEPT, Verb.REPLY, Verb.DROP),
+    ),
     Subject.EXHAUSTED: _Question(
         kind=DecisionKind.APPROVAL,
         title="a role has used up what its contract gives it; may it have as much again?",
