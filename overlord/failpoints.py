@@ -177,6 +177,7 @@ class Failpoint(StrEnum):
     PREPARE_REPOSITORY = "prepare_repository"
     KEEP_COMMIT = "keep_commit"
     DROP_PATHS = "drop_paths"
+    COMMIT_FILES = "commit_files"
     MERGE = "merge"
     PUSH = "push"
     TIDY_MIRROR = "tidy_mirror"

@@ -74,6 +74,7 @@ _ABOUT: Mapping[tuple[Subject, Verb], str] = {
     (Subject.GATE, Verb.REJECT): "the work goes back, and your words with it",
     (Subject.DISCOVERY, Verb.ACCEPT): "what is proposed counts as your answer to each of them",
     (Subject.DISCOVERY, Verb.REPLY): "your words are the answers; what you leave out is asked again",
+    (Subject.CONTRACT_INVALID, Verb.ONE_MORE): "the architect tries once more",
     (Subject.EXHAUSTED, Verb.APPROVE): "the role has as many sessions again",
     (Subject.SPACE_GONE, Verb.DROP): "every job of this repository ends",
     (Subject.SPACE_DOUBLED, Verb.DROP): "every job of this repository ends",

@@ -110,6 +110,8 @@ class Subject(StrEnum):
     """The architect asks for more paths for a role."""
     DISCOVERY = "discovery"
     """An architect asks what neither documents nor code say."""
+    CONTRACT_INVALID = "contract_invalid"
+    """The contract that an architect proposes does not hold, and it had all its tries."""
     QUESTION = "question"
     DELIVERY_REFUSED = "delivery_refused"
     ISSUE_EDITED = "issue_edited"
@@ -170,7 +172,7 @@ class Decision:
     options: tuple[str, ...] = ()
     """For a question: the answers the Minion offered. For a spent budget: an amount of what it counts. For what an answer
     must be bound to as a whole (dependencies, an edited issue): its hash. For a scope that nothing says: the text's hash, and
-    then what is suggested. For a gate: the fingerprint of what it shows, its name, the transition, and where approval and
+    then what is suggested. For a discovery: the ids of its questions. For a gate: the fingerprint of what it shows, its name, the transition, and where approval and
     rejection lead."""
     patterns: tuple[str, ...] = ()
     """For a scope request: the paths asked for."""

@@ -48,6 +48,7 @@ _BETWEEN: Mapping[JobState, Mapping[E, JobState]] = {
         E.PHASE_COMPLETED: S.QUEUED,
         E.GATE_REJECTED: S.QUEUED,
         E.GATE_REACHED: S.WAITING,
+        E.QUESTIONS_ASKED: S.WAITING,
         E.PASSED: S.DELIVERING,
     },
     S.EVALUATING: {
@@ -57,6 +58,7 @@ _BETWEEN: Mapping[JobState, Mapping[E, JobState]] = {
         E.REVISION_ORDERED: S.QUEUED,
         E.ESCALATED: S.QUEUED,
         E.GATE_REACHED: S.WAITING,
+        E.QUESTIONS_ASKED: S.WAITING,
         E.FAILED: S.WAITING,
         E.ATTEMPTS_SPENT: S.WAITING,
         E.CHECKS_UNAVAILABLE: S.WAITING,
@@ -86,6 +88,8 @@ _BETWEEN: Mapping[JobState, Mapping[E, JobState]] = {
         E.PHASE_COMPLETED: S.QUEUED,
         E.ESCALATED: S.QUEUED,
         E.GATE_REACHED: S.WAITING,
+        E.QUESTIONS_ASKED: S.WAITING,
+        E.CONTRACT_EDITED: S.EVALUATING,
     },
 }
 

@@ -149,6 +149,11 @@ _ASKED: dict[Subject, _Question] = {
         title="the architect has questions about the project",
         verbs=(Verb.ACCEPT, Verb.REPLY, Verb.DROP),
     ),
+    Subject.CONTRACT_INVALID: _Question(
+        kind=DecisionKind.DECISION,
+        title="the proposed contract does not hold, and the architect had all its tries",
+        verbs=(Verb.ONE_MORE, Verb.REPLY, Verb.DROP),
+    ),
     Subject.EXHAUSTED: _Question(
         kind=DecisionKind.APPROVAL,
         title="a role has used up what its contract gives it; may it have as much again?",

@@ -74,6 +74,17 @@ class Git(Protocol):
     ) -> Sha:
         """A commit of our own over `commit`'s tree with `paths` as they are at `base`. Same arguments, same SHA."""
 
+    async def commit_files(
+        self,
+        name: RepositoryName,
+        parent: Sha,
+        files: Mapping[str, bytes | None],
+        *,
+        message: str,
+        at: datetime,
+    ) -> Sha:
+        """A commit of our own on `parent` with these plain files, by their paths; None for one that goes. Same arguments, same SHA."""
+
     async def merge_base(self, name: RepositoryName, one: Sha, other: Sha) -> Sha | None:
         """The newest commit that both have in their history."""
 

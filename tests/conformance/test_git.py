@@ -296,6 +296,19 @@ async def test_what_defines_a_name_is_found(begun: Begun) -> None:
     assert "calc.py" in found.mentions["add"]
 
 
+async def test_files_are_committed_on_a_parent_without_any_session(begun: Begun) -> None:
+    async def commit() -> Sha:
+        files = {".nebulus/contract/contract.yaml": b"name: x\n", "calc.py": None}
+        return await begun.git.commit_files(NAME, begun.base, files, message="Contract", at=AT)
+
+    made = await commit()
+    assert await commit() == made
+    assert await begun.git.read_file(NAME, made, ".nebulus/contract/contract.yaml") == b"name: x\n"
+    assert await begun.git.read_file(NAME, made, "calc.py") is None
+    changed = {change.path for change in await begun.git.changes(NAME, begun.base, made)}
+    assert changed == {".nebulus/contract/contract.yaml", "calc.py"}
+
+
 async def test_dropped_paths_are_as_they_were_at_base(begun: Begun) -> None:
     head = await begun.submit(
         {"calc.py": "kept = True\n", "new.py": "x", "README.md": None, "docs/a.md": "b\n"}

@@ -54,6 +54,8 @@ YES = {
     Subject.SPACE_GONE: Verb.RETRY,
     Subject.SPACE_DOUBLED: Verb.RETRY,
     Subject.GATE: Verb.APPROVE,
+    Subject.DISCOVERY: Verb.ACCEPT,
+    Subject.CONTRACT_INVALID: Verb.ONE_MORE,
     Subject.EXHAUSTED: Verb.APPROVE,
     Subject.SCOPE_EXPANSION: Verb.GRANT,
     **dict.fromkeys(ABOUT, Verb.APPROVE),
@@ -148,6 +150,8 @@ def test_words_for_the_minion_that_begin_as_another_answer_does_end_no_job(words
 
 
 WORDED = {
+    Subject.DISCOVERY,
+    Subject.CONTRACT_INVALID,
     Subject.BLOCKED,
     Subject.STOPPED_SHORT,
     Subject.ESCALATION,

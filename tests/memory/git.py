@@ -21,6 +21,7 @@ from overlord.home import Home
 from tests.memory.repository import (
     LINK,
     SUBMODULE,
+    Entry,
     Objects,
     Repository,
     Tree,
@@ -141,6 +142,20 @@ class MemoryGit:
     ) -> Sha:
         tree = with_paths_of(self._tree(name, commit), self._tree(name, base), paths)
         return self._commit(name, tree, (parent,), message, at)
+
+    @outward(Failpoint.COMMIT_FILES)
+    async def commit_files(
+        self,
+        name: RepositoryName,
+        parent: Sha,
+        files: Mapping[str, bytes | None],
+        *,
+        message: str,
+        at: datetime,
+    ) -> Sha:
+        made = {path: Entry("100644", data) for path, data in files.items() if data is not None}
+        kept = {path: entry for path, entry in self._tree(name, parent).items() if path not in files}
+        return self._commit(name, {**kept, **made}, (parent,), message, at)
 
     async def merge_base(self, name: RepositoryName, one: Sha, other: Sha) -> Sha | None:
         self._tree(name, one), self._tree(name, other)

@@ -17,7 +17,7 @@ from pathlib import Path
 from overlord.adapters.git.command import LASTING, git
 from overlord.adapters.git.content.listing import excess
 from overlord.adapters.git.content.reading import GitReading, is_there
-from overlord.adapters.git.content.tree import commit_tree, merge_tree, tree_without
+from overlord.adapters.git.content.tree import commit_tree, merge_tree, tree_with, tree_without
 from overlord.adapters.git.fetch import Fetch, fetch_branches, head_at, is_empty, signed_in
 from overlord.adapters.git.gathering import Places, gather
 from overlord.adapters.git.known import known_when_fetched
@@ -225,6 +225,22 @@ class GitMirrors(GitReading):
     ) -> Sha:
         mirror = self._home.mirror(name)
         tree = await tree_without(mirror, commit, base=base, paths=paths, scratch=self._home.root)
+        made = await commit_tree(mirror, tree, parent, message, at)
+        await git(mirror, "update-ref", f"refs/overlord/canonical/{made}", made, bounded=True)
+        return made
+
+    @outward(Failpoint.COMMIT_FILES)
+    async def commit_files(
+        self,
+        name: RepositoryName,
+        parent: Sha,
+        files: Mapping[str, bytes | None],
+        *,
+        message: str,
+        at: datetime,
+    ) -> Sha:
+        mirror = self._home.mirror(name)
+        tree = await tree_with(mirror, parent, files, scratch=self._home.root)
         made = await commit_tree(mirror, tree, parent, message, at)
         await git(mirror, "update-ref", f"refs/overlord/canonical/{made}", made, bounded=True)
         return made

@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -38,6 +38,27 @@ async def tree_without(
     names = (await git(repository, *arguments, bounded=True)).split(b"\0")[:-1]
     # What is no UTF-8 was judged by how it is shown, so it is found by that.
     entries = b"".join([await _entry(repository, base, name) for name in names if shown(name) in paths])
+    return await _written(repository, commit, entries, scratch)
+
+
+async def tree_with(
+    repository: Path, commit: Sha, files: Mapping[str, bytes | None], *, scratch: Path
+) -> Sha:
+    """The tree of `commit` with these plain files; None for one that goes."""
+    entries = b""
+    for path, content in sorted(files.items()):
+        if content is None:
+            entries += b"0 %b\t%b\0" % (b"0" * 40, os.fsencode(path))
+            continue
+        blob = await git(
+            repository, "hash-object", "-w", "--stdin", stdin=content, settings=LASTING, bounded=True
+        )
+        entries += b"100644 %b\t%b\0" % (blob.strip(), os.fsencode(path))
+    return await _written(repository, commit, entries, scratch)
+
+
+async def _written(repository: Path, commit: Sha, entries: bytes, scratch: Path) -> Sha:
+    """The tree of `commit` with index lines over it."""
     with tempfile.TemporaryDirectory(dir=scratch) as directory:
         index = {"GIT_INDEX_FILE": str(Path(directory) / "index")}
         await git(repository, "read-tree", commit, environment=index, bounded=True)
