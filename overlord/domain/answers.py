@@ -30,8 +30,20 @@ _LABELS = {
 
 
 def label_of(verb: Verb) -> str:
-    """What a button says."""
+    """What an answer is called."""
     return _LABELS[verb]
+
+
+_LABELS_ABOUT: Mapping[tuple[Subject, Verb], str] = {
+    (Subject.DISCOVERY, Verb.ACCEPT): "Accept what is proposed",
+    (Subject.DISCOVERY, Verb.REPLY): "Answer",
+}
+"""What is called otherwise there."""
+
+
+def label_for(subject: Subject, verb: Verb) -> str:
+    """What a button says, of what is asked about a subject."""
+    return _LABELS_ABOUT.get((subject, verb), label_of(verb))
 
 
 _CONSEQUENCES: Mapping[Verb, str] = {

@@ -22,6 +22,7 @@ from overlord.engine.runtime.poll_schedule import interval_s
 from overlord.engine.sessions import capacity, untested
 from overlord.queries import overview
 from overlord.store import decisions, jobs, sessions
+from overlord.store.bootstrap import issue_requests
 from overlord.store.conversation import steering
 from overlord.store.jobs import JobSummary
 from overlord.store.proposals import proposals
@@ -58,6 +59,10 @@ class Due:
     """Drafts of skills that wait for nobody."""
     read: Sequence[int]
     """Messages to jobs whose author is to be told, in a comment, what became of them."""
+    requested: Sequence[int]
+    """Issues that people asked for, and that are to be opened."""
+    opened: Sequence[int]
+    """Those whose author is to be told, in a comment, what became of them."""
 
 
 def look(
@@ -87,6 +92,8 @@ def look(
         approved=proposals.to_dispatch(connection),
         drafts=drafts.moving(connection),
         read=[message.id for message in steering.to_acknowledge(connection)],
+        requested=[item.id for item in issue_requests.unopened(connection)],
+        opened=[item.id for item in issue_requests.to_acknowledge(connection)],
     )
 
 

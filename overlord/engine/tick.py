@@ -18,11 +18,11 @@ from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import Job, JobChanges, JobId, JobState
 from overlord.engine import due
 from overlord.engine.chat import briefing, handle_requests, home_tab, message_projection
-from overlord.engine.conversation import message_receipts
+from overlord.engine.conversation import issue_receipts, message_receipts
 from overlord.engine.delivery import deliver
 from overlord.engine.due import Due
 from overlord.engine.evaluation import evaluate
-from overlord.engine.intake import poll
+from overlord.engine.intake import open_requested, poll
 from overlord.engine.issues import projection
 from overlord.engine.proposals import open_approved, raise_proposals
 from overlord.engine.retention import clear_up, disk_shortage, environments
@@ -166,6 +166,7 @@ class Tick:
         for number in found.read:
             key = f"message {number}"
             wanted[key] = self._act(key, None, partial(message_receipts.acknowledge, parts, number))
+        wanted |= self._wanted_issues(found)
         for job in found.steps:
             step = self._step_later if self._background_steps.is_under_way(_key(job.id)) else self._step
             wanted[_key(job.id)] = self._act(_key(job.id), job.id, partial(step, job), **_about(found, job))
@@ -179,6 +180,17 @@ class Tick:
             key = f"clear {session.id}"
             clearing = partial(ending.clear, parts, session)
             wanted[key] = self._act(key, session.job_id, clearing, session_id=session.id)
+        return wanted
+
+    def _wanted_issues(self, found: Due) -> dict[str, Act]:
+        """The steps of issues that people asked for: to open them, and to say so."""
+        parts, wanted = self._parts.still(), dict[str, Act]()
+        for number in found.requested:
+            key = f"issue request {number}"
+            wanted[key] = self._act(key, None, partial(open_requested.step, parts, number))
+        for number in found.opened:
+            key = f"issue receipt {number}"
+            wanted[key] = self._act(key, None, partial(issue_receipts.acknowledge, parts, number))
         return wanted
 
     async def _keep(self) -> Progress:

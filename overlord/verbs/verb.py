@@ -150,6 +150,8 @@ class Done:
     """What still needs an answer of the forge."""
     message_id: int | None = None
     """What was said to a job, where its session is still to read it."""
+    issue_request_id: int | None = None
+    """The issue that is asked for, where it is still to be opened."""
     is_refused: bool = False
     """Whether it was not done, and what was given is kept nevertheless."""
     needs_reply: bool = False
@@ -197,6 +199,9 @@ class Verb:
     """The same, where that depends on its arguments."""
     is_delivered: bool = False
     """Whether its words reach a session by themselves."""
+    opens_issue: bool = False
+    """Whether it has an issue opened in whose words it is given. In a comment these go on below its line, and it is written as
+    `/overlord` alone: its name begins ordinary sentences."""
     terminal: str = ""
     """How the command line calls it, where that is not its name: `skills retire`."""
     wait_s: float = 0.0

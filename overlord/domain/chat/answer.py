@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from overlord.domain.chat.card import cut
+from overlord.domain.chat.card import Place, cut
 from overlord.domain.conversation.argument import CommandError
 from overlord.domain.view.span import Code
 from overlord.domain.view.view import Bullets, Heading, Note, Paragraph, Part, View
@@ -39,6 +39,12 @@ def refused_message(why: str) -> View:
 def done_message(text: str) -> View:
     """What was done, in a sentence."""
     return _composed(text, has_heading=False)
+
+
+def opened_message(text: str, space: str, number: int, place: Place) -> View:
+    """What became of an issue that was asked for, in a sentence that begins with its name: that leads to it."""
+    name = f"{space}#{number}"
+    return View(summary=text, parts=(Paragraph((place.issue_at(space, number), text.removeprefix(name))),))
 
 
 def _composed(text: str, *parts: Part, has_heading: bool = True) -> View:

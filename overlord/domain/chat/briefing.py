@@ -6,7 +6,7 @@ from datetime import UTC, datetime, time, timedelta
 from hashlib import sha256
 from zoneinfo import ZoneInfo
 
-from overlord.domain.answers import label_of
+from overlord.domain.answers import label_for
 from overlord.domain.budgets.budget import Cost
 from overlord.domain.decision import DecisionKind
 from overlord.domain.inquiry import OpenDecision
@@ -85,7 +85,7 @@ def _hash(*values: object) -> str:
 
 def suggestion(asked: OpenDecision) -> str:
     """The suggested answer, as its button says it."""
-    return label_of(asked.decision.verbs[0])
+    return label_for(asked.decision.subject, asked.decision.verbs[0])
 
 
 def is_finished(job: Job) -> bool:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from minion.protocol import SessionKind
 from overlord.command_ref import CommandRef
-from overlord.domain.answers import consequence_of, label_of
+from overlord.domain.answers import consequence_of, label_for, label_of
 from overlord.domain.budgets.budget import Cost, cost_text
 from overlord.domain.chat.markdown import parts_of
 from overlord.domain.conversation.pull_card import Story, evidence_parts, state_in_words
@@ -244,8 +244,13 @@ def decision_card(decision: Decision, job: Job | None, place: Place, value: Valu
             )
         )
     worded = " · or reply here, in words" if Verb.REPLY in decision.verbs else ""
-    parts.append(Note(f"Blocks {decision.blocks} · suggested: {label_of(decision.verbs[0])}{worded}"))
-    does = [(Bold(label_of(verb)), f": {consequence_of(decision.subject, verb)}") for verb in decision.verbs]
+    parts.append(
+        Note(
+            f"Blocks {decision.blocks} · suggested: {label_for(decision.subject, decision.verbs[0])}{worded}"
+        )
+    )
+    subject = decision.subject
+    does = [(Bold(label_for(subject, verb)), f": {consequence_of(subject, verb)}") for verb in decision.verbs]
     parts.append(Bullets(tuple(does)))
     parts.append(Buttons(tuple(answers_of(decision, value))))
     return View(summary=text, parts=tuple(parts))
@@ -254,9 +259,9 @@ def decision_card(decision: Decision, job: Job | None, place: Place, value: Valu
 def _outcome(decision: Decision) -> list[Part]:
     if decision.state is not DecisionState.ANSWERED:
         return [Paragraph((_DONE[decision.state],))]
-    label = label_of(decision.verb) if decision.verb else ""
+    label = label_for(decision.subject, decision.verb) if decision.verb else ""
     parts: list[Part] = [Paragraph(("✔️ ", Bold(label), " · ", who(decision.answered_by)))]
-    if decision.answer and decision.answer != label:
+    if decision.answer and decision.answer not in (label, label_of(decision.verb) if decision.verb else ""):
         parts.append(Quote(decision.answer))
     return parts
 
@@ -290,11 +295,11 @@ def answers_of(decision: Decision, value: ValueOf) -> list[Button]:
             buttons += _worded(decision, verb, style, value)
         elif verb is Verb.DROP:
             confirm = f"Drop it? {decision.blocks.capitalize()} ends here."
-            buttons.append(_button(verb, value, ButtonStyle.DANGER, confirm=confirm))
+            buttons.append(_button(decision, verb, value, ButtonStyle.DANGER, confirm=confirm))
         elif verb is Verb.REJECT and decision.subject is Subject.GATE:
             buttons.append(Button(action=FILL, label="Reject …", value=value(verb, "")))
         else:
-            buttons.append(_button(verb, value, style))
+            buttons.append(_button(decision, verb, value, style))
     return buttons
 
 
@@ -318,11 +323,23 @@ def _worded(decision: Decision, verb: Verb, style: ButtonStyle, value: ValueOf) 
         Button(action=PRESS, label=cut(f"{sign}{text}", _LABEL), value=value(verb, text), style=style)
         for text in decision.suggested[:MOST_OPTIONS]
     ]
-    return [*offered, Button(action=FILL, label=_WORDED[verb], value=value(verb, ""))]
+    label = "Answer …" if decision.subject is Subject.DISCOVERY else _WORDED[verb]
+    return [*offered, Button(action=FILL, label=label, value=value(verb, ""))]
 
 
-def _button(verb: Verb, value: ValueOf, style: ButtonStyle, *, confirm: str = "") -> Button:
-    return Button(action=PRESS, label=label_of(verb), value=value(verb, ""), style=style, confirm=confirm)
+def _button(
+    decision: Decision, verb: Verb, value: ValueOf, style: ButtonStyle, *, confirm: str = ""
+) -> Button:
+    return Button(
+        action=PRESS,
+        label=label_for(decision.subject, verb),
+        value=value(verb, ""),
+        style=style,
+        confirm=confirm,
+    )
+
+
+NUMBERED = "One on each line, with its question's number: 1: …"
 
 
 def answer_form(decision: Decision, verb: Verb, value: str) -> Form:
@@ -342,6 +359,8 @@ def answer_form(decision: Decision, verb: Verb, value: str) -> Form:
         )
     elif verb is Verb.REJECT:
         field = FormField(name="text", label="Why", is_long=True, is_optional=True)
+    elif decision.subject is Subject.DISCOVERY:
+        field = FormField(name="text", label="Your answers", hint=NUMBERED, is_long=True)
     else:
         field = FormField(name="text", label="Your answer", is_long=True)
     return Form(

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from overlord.command_ref import CommandRef
-from overlord.domain.answers import consequence_of, label_of
+from overlord.domain.answers import consequence_of, label_for
 from overlord.domain.budgets.budget import Unit, cost_text, usd_text
 from overlord.domain.chat.card import MARKS, cut
 from overlord.domain.chat.proposal_card import type_in_words
@@ -91,7 +91,7 @@ def actions_of(decision: Decision) -> tuple[Action, ...]:
     """Its answers, each with what is typed and what comes of it."""
     return tuple(
         Action(
-            label_of(verb),
+            label_for(decision.subject, verb),
             answer_ref(decision, verb),
             consequence_of(decision.subject, verb),
         )

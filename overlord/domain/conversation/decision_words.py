@@ -1,7 +1,7 @@
 """How people answer in words: what `approve` and `reject` mean for a decision, and which answer some words are."""
 
 from overlord.command_ref import CommandRef, Hint, hint
-from overlord.domain.answers import label_of
+from overlord.domain.answers import label_for, label_of
 from overlord.domain.budgets.budget import parse_amount
 from overlord.domain.decision import ApprovalKind, Decision, Subject, Verb
 from overlord.domain.scope.approval import EXAMPLE
@@ -48,7 +48,7 @@ def answer_in(decision: Decision, words: str) -> tuple[Verb, str]:
     text = words.strip()
     first, rest = (*text.split(None, 1), "", "")[:2]
     for verb in decision.verbs:
-        if text.casefold() == label_of(verb).casefold():
+        if text.casefold() in (label_of(verb).casefold(), label_for(decision.subject, verb).casefold()):
             return verb, ""
         if _names(verb, first):
             if rest and Verb.REPLY in decision.verbs and verb not in _TAKE_WORDS:

@@ -67,4 +67,15 @@ class IssueRequest:
     ordered_at: datetime | None = None
     issue_number: int | None = None
     trouble: str = ""
-    """Why it could not be opened yet."""
+    """Why it is not opened, or not taken up; empty for what goes well."""
+    wish_id: int | None = None
+    """The request for work on the issue."""
+    comment_id: int | None = None
+    """The comment that asked, where one did: whoever wrote it is answered there."""
+    is_told: bool = False
+    """Whether they know what became of it."""
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether it will not be opened."""
+        return self.issue_number is None and bool(self.trouble)

@@ -9,7 +9,13 @@ import sqlite3
 import structlog
 from structlog.contextvars import bound_contextvars
 
-from overlord.domain.chat.answer import done_message, help_message, misread_message, refused_message
+from overlord.domain.chat.answer import (
+    done_message,
+    help_message,
+    misread_message,
+    opened_message,
+    refused_message,
+)
 from overlord.domain.chat.answer_words import as_understood, offer_message
 from overlord.domain.chat.card import EVIDENCE, evidence_message
 from overlord.domain.conversation.argument import CommandError
@@ -31,12 +37,14 @@ from overlord.failpoints import Failpoint
 from overlord.queries.job_story import story_of
 from overlord.queries.registry import Question
 from overlord.store import jobs, ledger
+from overlord.store.bootstrap import issue_requests
 from overlord.store.chat import buttons, messages, requests
 from overlord.store.chat.requests import AT_HOME, Request, RequestKind, RequestState
 from overlord.store.conversation import steering
 from overlord.store.spaces import work_requests
 from overlord.store.spaces.work_requests import WorkRequestState
 from overlord.verbs import registry
+from overlord.verbs.outcome import of_issue
 from overlord.verbs.registry import Command
 from overlord.verbs.right import NotAllowed, Right, check_right
 from overlord.verbs.typed_words import typed_in_chat
@@ -166,7 +174,11 @@ def _settle(connection: sqlite3.Connection, request: Request, done: Done) -> Non
     state = RequestState.CARRIED_OUT if done.work_request_id is None else RequestState.AWAITED
     if state is RequestState.CARRIED_OUT and not done.text:
         state = RequestState.ANSWERED  # the card says it, to everybody
-    ids = {"wish_id": done.work_request_id, "message_id": done.message_id}
+    ids = {
+        "wish_id": done.work_request_id,
+        "message_id": done.message_id,
+        "issue_request_id": done.issue_request_id,
+    }
     requests.note(connection, request, state, said=done.worded(typed_in_chat), **ids)
 
 
@@ -205,9 +217,11 @@ async def form_for(parts: Parts, chat_output: ChatOutput, request: Request) -> F
 
 
 async def _awaited(parts: Parts, _chat_output: ChatOutput, request: Request) -> Progress:
-    """See whether the forge was asked about what somebody wants worked on; or a message was read."""
+    """See whether the forge was asked about what somebody wants worked on; or a message was read, an issue opened."""
     if request.message_id is not None:
         return await _read_or_not(parts, request, request.message_id)
+    if request.issue_request_id is not None:
+        return await _opened_or_not(parts, request, request.issue_request_id)
     work_request = await parts.database.read(lambda c: work_requests.get(c, request.wish_id or 0))
     if work_request.state is WorkRequestState.OPEN:
         return Progress.IDLE
@@ -227,9 +241,23 @@ async def _read_or_not(parts: Parts, request: Request, number: int) -> Progress:
     return Progress.MOVED
 
 
+async def _opened_or_not(parts: Parts, request: Request, number: int) -> Progress:
+    """Whether it is known what became of an issue that was asked for: then that is said as well, as it stands then."""
+    known = await parts.database.read(lambda c: of_issue(c, number))
+    if not known.is_final:
+        return Progress.IDLE
+    await _note_state(parts, request, RequestState.CARRIED_OUT, said="")
+    return Progress.MOVED
+
+
+def _is_answered_again(request: Request) -> bool:
+    """Whether what is said now is not the last of it: a message is still to be read, an issue to be opened."""
+    return request.message_id is not None or (request.issue_request_id is not None and bool(request.said))
+
+
 def _next(request: Request) -> RequestState:
-    """What a request is once it is answered: one whose message is still to be read is answered again."""
-    return RequestState.ANSWERED if request.message_id is None else RequestState.AWAITED
+    """What a request is once it is answered."""
+    return RequestState.AWAITED if _is_answered_again(request) else RequestState.ANSWERED
 
 
 async def _carried_out(parts: Parts, chat_output: ChatOutput, request: Request) -> Progress:
@@ -253,6 +281,12 @@ def _handle_command(
 ) -> View | None:
     if request.said:
         return done_message(request.said)
+    if request.issue_request_id is not None:
+        asked = issue_requests.get(connection, request.issue_request_id)
+        said = of_issue(connection, asked.id).text
+        if asked.issue_number is None:
+            return done_message(said)
+        return opened_message(said, asked.space, asked.issue_number, chat_output.place)
     if request.kind is RequestKind.PRESS:
         return _evidence(connection, parts, chat_output, request)
     if not request.understood and request.kind not in {RequestKind.COMMAND, RequestKind.MENTION}:
@@ -291,7 +325,7 @@ def _evidence(
 
 async def _in_thread(parts: Parts, chat_output: ChatOutput, request: Request, message: View) -> None:
     channel, thread = ChannelId(request.channel), MessageTs(request.thread or request.ts)
-    key = chat_output.key(f"request {request.id}{'' if request.message_id is None else ' sent'}")
+    key = chat_output.key(f"request {request.id}{' sent' if _is_answered_again(request) else ''}")
     try:
         if await chat_output.chat.find(channel, key, since=request.at - LOOKS_BACK, thread=thread) is None:
             await chat_output.chat.post(channel, message, key=key, thread=thread)

@@ -16,7 +16,7 @@ from overlord.domain.chat.account import Posted
 from overlord.domain.chat.card import decision_card, job_card, notice, story_message
 from overlord.domain.chat.draft_card import draft_card
 from overlord.domain.chat.proposal_card import proposal_card
-from overlord.domain.decision import ApprovalKind, ApprovalRef, Decision, DecisionState
+from overlord.domain.decision import ApprovalKind, ApprovalRef, Decision, DecisionState, Subject
 from overlord.domain.event import EventName
 from overlord.domain.event_description import describe_event
 from overlord.domain.proposals.proposal import ProposalStatus
@@ -135,11 +135,16 @@ def _is_placed(connection: sqlite3.Connection, message: Message) -> bool:
     if message.kind is not MessageKind.DECISION:
         return True
     decision = decisions.get(connection, message.ref)
-    return decision.session_id is None or message.ts is not None or _root_of(connection, decision) is not None
+    return not _is_in_thread(decision) or message.ts is not None or _root_of(connection, decision) is not None
+
+
+def _is_in_thread(decision: Decision) -> bool:
+    """Whether it is asked in its job's thread: what a Minion asks, and an architect."""
+    return decision.session_id is not None or decision.subject is Subject.DISCOVERY
 
 
 def _root_of(connection: sqlite3.Connection, decision: Decision) -> Message | None:
-    """The message whose thread a Minion's question is asked in."""
+    """The message whose thread a question is asked in."""
     root = messages.of(connection, MessageKind.JOB, decision.job_id or 0)
     return root if root is not None and root.ts is not None else None
 
@@ -243,7 +248,7 @@ def _decision(
     job = jobs.get(connection, decision.job_id) if decision.job_id is not None else None
     value = partial(_value, connection, message, decision)
     shown = decision_card(decision, job, chat_output.place, value)
-    if decision.session_id is not None and message.thread is None and message.ts is None:
+    if _is_in_thread(decision) and message.thread is None and message.ts is None:
         root = _root_of(connection, decision)
         messages.note(connection, message, thread=root.ts if root else None)
         message = messages.get(connection, message.id)

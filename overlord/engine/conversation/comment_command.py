@@ -1,6 +1,6 @@
 """Commands in comments: one line of its own, `/overlord …`.
 
-`answer` and `message` take words: the rest of their line, and the lines below it with their code. A mention of Overlord's account
+`answer`, `message` and `build` take words: the rest of their line, and the lines below it with their code. A mention of Overlord's account
 is words too, those of the whole comment.
 """
 
@@ -45,10 +45,12 @@ def names() -> frozenset[str]:
 
 
 def sentence_names() -> frozenset[str]:
-    """Those that also begin a sentence about the change (`reject the second test`, `why is that`): with words after them, commands
-    in the form `/overlord reject` alone."""
+    """Those that also begin a sentence about the change (`reject the second test`, `build fails here`, `why is that`): with words after
+    them, commands in the form `/overlord reject` alone."""
     deciding = (
-        name for name, verb in registry.offered(Interface.COMMENT).items() if verb.arguments is Decide
+        name
+        for name, verb in registry.offered(Interface.COMMENT).items()
+        if verb.arguments is Decide or verb.opens_issue
     )
     return frozenset({*deciding, *queries.offered(Interface.COMMENT)})
 
@@ -96,7 +98,7 @@ def command_in(body: str) -> CommentCommand | None:
             raise CommentCommandError(f"`{name}` takes nothing after it. {usage()}")
         return CommentCommand(command=None)
     is_question = name in queries.offered(Interface.COMMENT)
-    if not is_question and registry.find(name).is_delivered:
+    if not is_question and (registry.find(name).is_delivered or registry.find(name).opens_issue):
         if len(found) > 1:
             raise CommentCommandError(_ONE)
         rest = "\n".join([rest, *(line for line, _ in lines[place + 1 :])]).strip()

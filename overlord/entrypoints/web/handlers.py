@@ -248,7 +248,7 @@ class Handlers:
     ) -> Response:
         done = await give(self._site, visitor, command, form.get("digest", ""))
         said = _said(done)
-        if done.work_request_id is not None:
+        if done.work_request_id is not None or done.issue_request_id is not None:
             found = await outcome_of(self._site, done, wait_s=WORK_WAIT_S)
             said = found.worded(typed_words) if found is not None else said
         return back(request, visitor, said)

@@ -22,8 +22,10 @@ def request(
     actor: str,
     at: datetime,
     issue_number: int | None = None,
+    comment_id: int | None = None,
 ) -> IssueRequest:
-    """Ask for an issue, in the transaction of the person's word; `issue_number` where it is there already."""
+    """Ask for an issue, in the transaction of the person's word; `issue_number` where it is there already, `comment_id` where a
+    comment asks."""
     columns = {
         "space": space,
         "kind": kind,
@@ -34,6 +36,7 @@ def request(
         "actor": actor,
         "requested_at": at,
         "issue_number": issue_number,
+        "comment_id": comment_id,
     }
     number = insert(connection, "issue_requests", columns)
     data: dict[str, Json] = {"request": number, "space": space, "kind": str(kind), "title": title[:200]}
@@ -57,9 +60,29 @@ def of_issue(connection: sqlite3.Connection, space: str, number: int) -> IssueRe
 
 
 def unopened(connection: sqlite3.Connection) -> list[IssueRequest]:
-    """Those whose issue is not there yet, oldest first."""
-    query = "SELECT * FROM issue_requests WHERE issue_number IS NULL ORDER BY id"
+    """Those whose issue is to be opened, oldest first; none that could not be."""
+    query = "SELECT * FROM issue_requests WHERE issue_number IS NULL AND trouble = '' ORDER BY id"
     return select(connection, IssueRequest, query)
+
+
+def last_init(connection: sqlite3.Connection, space: str) -> IssueRequest | None:
+    """The last request for a repository's contract that was not refused."""
+    query = """SELECT * FROM issue_requests WHERE space = ? AND kind = 'init' AND (issue_number IS NOT NULL OR trouble = '')
+               ORDER BY id DESC LIMIT 1"""
+    return next(iter(select(connection, IssueRequest, query, space)), None)
+
+
+def to_acknowledge(connection: sqlite3.Connection) -> list[IssueRequest]:
+    """Those whose author waits at a comment to be told what became of them, and it is known."""
+    query = """SELECT issue_requests.* FROM issue_requests LEFT JOIN wishes ON wishes.id = wish_id
+               WHERE comment_id IS NOT NULL AND NOT is_told AND (trouble <> '' OR issue_number IS NOT NULL)
+               AND coalesce(wishes.state, '') <> 'open' ORDER BY issue_requests.id"""
+    return select(connection, IssueRequest, query)
+
+
+def mark_acknowledged(connection: sqlite3.Connection, number: int) -> None:
+    """Whoever asked knows what became of it."""
+    update(connection, "issue_requests", number, {"is_told": True})
 
 
 def order(connection: sqlite3.Connection, number: int, *, at: datetime) -> None:
@@ -77,6 +100,11 @@ def opened(connection: sqlite3.Connection, number: int, *, issue_number: int, at
     )
 
 
+def wished(connection: sqlite3.Connection, number: int, wish_id: int) -> None:
+    """Its issue is asked to be worked on."""
+    update(connection, "issue_requests", number, {"wish_id": wish_id})
+
+
 def refused(connection: sqlite3.Connection, number: int, trouble: str) -> None:
-    """It could not be opened, and why."""
+    """It cannot be opened or taken up, and why: it is not tried again."""
     update(connection, "issue_requests", number, {"trouble": trouble})

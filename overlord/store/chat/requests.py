@@ -64,6 +64,8 @@ class Request:
     """The command that a model read in it; empty for none, None where no model was asked."""
     message_id: int | None = None
     """What it said to a job, where it is not known yet whether that was read."""
+    issue_request_id: int | None = None
+    """The issue it asked for: that one is opened is said at once, and what became of it once that is known."""
 
     @property
     def actor(self) -> str:

@@ -13,9 +13,13 @@ BOOTSTRAP = (
         requested_at TEXT NOT NULL,
         ordered_at TEXT,
         issue_number INTEGER,
-        trouble TEXT NOT NULL DEFAULT ''
+        trouble TEXT NOT NULL DEFAULT '',
+        wish_id INTEGER,
+        comment_id INTEGER,
+        is_told INTEGER NOT NULL DEFAULT 0
     ) STRICT""",
     "CREATE UNIQUE INDEX issue_requests_of_issue ON issue_requests (space, issue_number)",
+    "ALTER TABLE requests ADD COLUMN issue_request_id INTEGER REFERENCES issue_requests (id)",
     """CREATE TABLE discoveries (
         job_id INTEGER PRIMARY KEY REFERENCES jobs (id),
         text TEXT NOT NULL,

@@ -149,13 +149,14 @@ async def _told(asked: Asked, done: Done) -> Mapping[str, Any]:
 
 
 def _shown(done: Done) -> dict[str, Any]:
-    is_under_way = done.work_request_id is not None or done.message_id is not None
+    under_way = (done.work_request_id, done.message_id, done.issue_request_id)
     return {
         "text": done.text,
         "hint": hint_json(done.hint),
-        "is_under_way": is_under_way,
+        "is_under_way": any(number is not None for number in under_way),
         "work_request": done.work_request_id,
         "message": done.message_id,
+        "issue_request": done.issue_request_id,
         "secret": done.secret or None,
         "is_replayed": False,
     }

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from overlord.domain.answers import consequence_of, label_of
+from overlord.domain.answers import consequence_of, label_for
 from overlord.domain.chat.card import KIND_NAMES
 from overlord.domain.conversation.argument import arguments_of
 from overlord.domain.decision import ApprovalKind, ApprovalRef, Decision, DecisionState, Verb
@@ -174,7 +174,7 @@ def _rests_on(look: Look, decision: Decision) -> View:
 def _offered(decision: Decision, verb: Verb) -> Offered:
     return Offered(
         verb=verb,
-        label=label_of(verb),
+        label=label_for(decision.subject, verb),
         consequence=consequence_of(decision.subject, verb),
         takes_words=verb in WORDED,
         needs_words=verb in NEEDED,
