@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Mapping
 from functools import partial
 
+from overlord.domain.conversation.issue_request import IssueRequest
 from overlord.domain.job import JobState
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.embedded.chat.delivery import Delivered
@@ -11,9 +12,11 @@ from overlord.embedded.chat.record import Message
 from overlord.failpoints import Failpoint
 from overlord.store.chat.messages import MessageKind
 from overlord.store.database import open_reader
+from overlord.store.rows import select
 from overlord.store.spaces import pauses
 from tests.faults.campaign import ALICE, Campaign
 from tests.faults.chat_invariants import key_of
+from tests.faults.invariants import must_hold
 from tests.faults.story import Story
 from tests.world import REPO
 
@@ -104,6 +107,41 @@ async def _filled_in(told: Campaign) -> None:
     await told.close(issue)
 
 
+async def _built(told: Campaign) -> None:
+    """A sentence in the chat becomes an issue, which is worked on. Who was not heard says it again: then it is another request."""
+    told.play()
+    said = await told.says(lambda chat: chat.command(ALICE, f"build {REPO} plain"))
+    assert len(said.responses) <= 2, said.plain  # a crash may lose one, and never repeats it
+    await told.settle()
+    for row in _requests(told):
+        job = told.expect(row.issue_number or 0, S.IN_REVIEW)
+        assert job.issue.title == "plain"
+        await told.close(row.issue_number or 0)
+
+
+def _requests(told: Campaign) -> list[IssueRequest]:
+    with contextlib.closing(open_reader(told.place.home / "overlord.db")) as connection:
+        rows = select(connection, IssueRequest, "SELECT * FROM issue_requests")
+    still_open = {issue.number for issue in told.world.forge.issues(REPO) if issue.open}
+    return [row for row in rows if row.issue_number is None or row.issue_number in still_open]
+
+
+async def _built_from_a_comment(told: Campaign) -> None:
+    """The same from a comment, whose author is told the number once."""
+    ideas = await told.world.forge.open_issue(REPO, "Ideas")
+    told.play()
+    await told.world.forge.comment(REPO, ideas, "/overlord build plain", author=ALICE)
+    await told.settle()
+    [row] = _requests(told)
+    told.expect(row.issue_number or 0, S.IN_REVIEW)
+    opened = [
+        item.body for item in told.world.forge.comments(REPO, ideas) if f"#{row.issue_number} is" in item.body
+    ]
+    must_hold([f"{ALICE} was told {len(opened)} times"] * (len(opened) != 1), told.log())
+    await told.close(row.issue_number or 0)
+    await told.world.forge.close_issue(REPO, ideas)
+
+
 async def _briefed(told: Campaign) -> None:
     """What waits for people is told in the morning, once."""
     issue = await told.issue("blocked")
@@ -156,6 +194,8 @@ async def _held(told: Campaign) -> None:
 CHAT: Mapping[str, Mapping[str, object]] = {"slack": {}}
 TALKED = Story(name="talked", tell=_talked, settings=CHAT)
 ASKED_FOR = Story(name="asked for", tell=_asked_for, settings=CHAT)
+BUILT = Story(name="built", tell=_built, settings=CHAT)
+BUILT_FROM_A_COMMENT = Story(name="built from a comment", tell=_built_from_a_comment)
 MENTIONED = Story(name="mentioned", tell=_mentioned, settings=CHAT)
 REPLIED = Story(name="replied", tell=_replied, settings=CHAT)
 FILLED_IN = Story(name="filled in", tell=_filled_in, settings={**CHAT, "budget": {"session_tokens": 1}})
@@ -169,6 +209,8 @@ PLACES: Mapping[Failpoint, Story] = {
         (P.MESSAGE_WANTED, P.MESSAGE_ORDERED, P.MESSAGE_NOTED, P.POST_MESSAGE, P.EDIT_MESSAGE), TALKED
     ),
     **dict.fromkeys((P.REQUEST_CARRIED_OUT, P.RESPOND, P.WORK_REQUEST_ANSWERED), ASKED_FOR),
+    P.ISSUE_REQUESTED: BUILT,
+    **dict.fromkeys((P.ISSUE_ORDERED, P.ISSUE_REQUEST_SETTLED), BUILT_FROM_A_COMMENT),
     **dict.fromkeys((P.REQUEST_RECEIVED, P.REQUEST_ANSWERED), MENTIONED),
     P.EPHEMERAL: REPLIED,
     P.OPEN_FORM: FILLED_IN,

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from overlord.domain.conversation.issue_request import IssueRequest
 from overlord.domain.job import Job, JobState
 from overlord.domain.skills.pull_review import MARK
 from overlord.embedded.forge import repository as bare
@@ -24,6 +25,7 @@ from overlord.settings.work import Labels
 from overlord.store import jobs, sessions
 from overlord.store.database import open_reader
 from overlord.store.evidence import EvidenceStore
+from overlord.store.rows import select
 from tests.faults.contract_invariants import of_contracts
 from tests.faults.remembered import of_database
 from tests.world import World
@@ -103,11 +105,26 @@ def violations(
     return [
         *of_database(connection, EvidenceStore(home.evidence)),
         *of_contracts(connection, forge),
+        *_requested(connection, forge),
         *_at_forge(rows, forge, labels),
         *_unmetered(connection, replies),
         *_left_over(connection, home),
         *_told(home, forge, canaries),
     ]
+
+
+def _requested(connection: sqlite3.Connection, forge: EmbeddedForge) -> Iterator[str]:
+    """What a person asked for is exactly one issue, as its row says; or none, and the row says why. Those that were there already are
+    not ordered."""
+    for asked in select(
+        connection, IssueRequest, "SELECT * FROM issue_requests WHERE ordered_at IS NOT NULL"
+    ):
+        found = [issue.number for issue in forge.issues(asked.space) if asked.key in issue.body]
+        wanted = [asked.issue_number] if asked.issue_number is not None else []
+        if found != wanted:
+            yield f"request {asked.id} is in the issues {found}, and its row says {wanted}"
+        if asked.issue_number is None and not asked.trouble:
+            yield f"request {asked.id} was ordered and is no issue"
 
 
 def _at_forge(rows: Sequence[Job], forge: EmbeddedForge, labels: Labels) -> Iterator[str]:

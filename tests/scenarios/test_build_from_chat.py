@@ -1,14 +1,17 @@
 """A sentence becomes an issue that runs its repository's contract: from the chat, and from a comment."""
 
 import json
+import sqlite3
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from overlord.domain.decision import Subject
+from overlord.domain.decision import Decision, DecisionState, Subject, Verb
 from overlord.domain.job import JobState
-from overlord.embedded.play import edit, submit, write
+from overlord.domain.question import ask
+from overlord.embedded.forge.forge import AGENT
+from overlord.embedded.play import blocked, edit, submit, write
 from overlord.store import decisions, ledger
 from overlord.store.bootstrap import issue_requests
 from tests.chatting import Talk
@@ -187,6 +190,73 @@ async def test_where_approvers_are_named_a_comment_has_no_contract_made(approver
         assert len(await facts(world, "comment_refused")) == len(approvers)
 
 
+QUESTIONS = "Question 2 of 5 is open.\n\n1. Where is it kept?\n2. Who may read it?"
+IN_WORDS = "1: in SQLite\n2: everybody"
+
+
+async def asked(world: World) -> Decision:
+    """A job waits for answers to its architect's questions."""
+    await world.issue("add() subtracts")
+    world.model_will(blocked("I need the password"))
+    await world.settle()
+    question = ask(
+        await world.job(), Subject.DISCOVERY, QUESTIONS, at=world.clock.now(), options=("store.kind", "who")
+    )
+
+    def raise_it(connection: sqlite3.Connection) -> Decision:
+        decisions.close_waiting(connection, 1, DecisionState.SUPERSEDED, at=world.clock.now())
+        return decisions.raise_decision(connection, question)
+
+    raised: Decision = await world.overlord.parts.database.write("by hand", raise_it)
+    world.overlord.wakeup.notify()
+    await world.settle()
+    return raised
+
+
+async def answer_to(world: World, asked: Decision) -> tuple[Verb | None, str]:
+    found: Decision = await world.read(decisions.get, asked.id)
+    return found.verb, found.answer
+
+
 async def test_an_architects_questions_are_asked_in_the_thread_of_its_job(talk: Talk) -> None:
-    await talk.world.issue("add() subtracts")
-    assert Subject.DISCOVERY and decisions
+    raised = await asked(talk.world)
+    root = talk.card("✋")
+    [card] = [item for item in talk.chat.messages(thread=root.ts) if item.plain.startswith("Question 2")]
+    assert talk.buttons(card) == ["Accept what is proposed", "Answer …", "Drop it"]
+    assert "1. Where is it kept?" in card.plain and "Answer: your words are the answers" in card.plain
+    pressed = await talk.chat.click(talk.alice, card.ts, "Answer …")
+    await talk.chat.until(lambda: talk.chat.open_views(talk.alice))
+    [form] = talk.chat.open_views(talk.alice)
+    assert pressed.acked and "One on each line, with its question's number: 1: …" in form.plain
+    talk.world.model_will(edit(*FIX), submit())
+    await talk.chat.say(talk.alice, IN_WORDS, thread=root.ts)
+    await talk.world.settle()
+    assert await answer_to(talk.world, raised) == (Verb.REPLY, IN_WORDS)
+    [card] = [item for item in talk.chat.messages(thread=root.ts) if item.plain.startswith("Question 2")]
+    assert talk.buttons(card) == [] and f"Answer · @{talk.alice}" in card.plain
+
+
+@pytest.mark.parametrize("words", ["Accept what is proposed", "accept"])
+async def test_what_an_architect_proposes_is_accepted_in_words(talk: Talk, words: str) -> None:
+    raised = await asked(talk.world)
+    talk.world.model_will(edit(*FIX), submit())
+    await talk.chat.say(talk.alice, words, thread=talk.card("✋").ts)
+    await talk.world.settle()
+    assert (await answer_to(talk.world, raised))[0] is Verb.ACCEPT
+
+
+@pytest.mark.parametrize("form", ["/overlord answer {words}", "/overlord answer 2 {words}"])
+async def test_an_architects_questions_are_answered_in_a_comment(form: str) -> None:
+    async with made_memory_world() as world:
+        raised = await asked(world)
+        world.model_will(edit(*FIX), submit())
+        await say(world, 1, form.format(words=IN_WORDS))
+        assert await answer_to(world, raised) == (Verb.REPLY, IN_WORDS)
+
+
+async def test_words_to_our_account_answer_an_architect() -> None:
+    async with made_memory_world() as world:
+        raised = await asked(world)
+        world.model_will(edit(*FIX), submit())
+        await say(world, 1, f"@{AGENT} {IN_WORDS}")
+        assert await answer_to(world, raised) == (Verb.REPLY, IN_WORDS)
