@@ -14,6 +14,7 @@ from overlord.domain.checks.untested import CHOICES
 from overlord.domain.conversation.decision_words import answer_ref, how_to_answer
 from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.decision import Decision, DecisionState, Subject, Verb
+from overlord.domain.discovery.reply import reply
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.job import Job, JobState
 from overlord.domain.pause import EVERYTHING, Pause, name_of
@@ -22,6 +23,7 @@ from overlord.domain.scope.approval import patterns_in
 from overlord.domain.text.plain import plain_line
 from overlord.errors import Refused
 from overlord.store import decisions, jobs, ledger, sessions
+from overlord.store.bootstrap import discoveries
 from overlord.store.spaces import pauses, spaces, work_requests
 from overlord.store.spaces.work_requests import WorkRequest
 from overlord.verbs import untested
@@ -249,6 +251,8 @@ def answer_decision(
     if verb is Verb.REPLY and not text.strip():
         example = answer_ref(decision, Verb.REPLY, "use the second one")
         raise Refused("say what to reply", hint=hint("as in ", example))
+    if verb is Verb.REPLY and decision.subject is Subject.DISCOVERY:
+        _check_discovery(connection, decision, text)
     shown = digest or decision.digest
     answered = decisions.answer(
         connection, decision_id, digest=shown, verb=verb, text=text, actor=actor, at=at, by=by
@@ -262,6 +266,13 @@ def answer_decision(
     elif verb is Verb.ONCE and answered.session_id is not None:
         grant_once(connection, answered, answered.job_id, answered.session_id, at=at)
     return answered
+
+
+def _check_discovery(connection: sqlite3.Connection, decision: Decision, text: str) -> None:
+    """Raises Refused for words that do not say which question they answer."""
+    discovery = discoveries.of_job(connection, decision.job_id or 0)
+    if discovery is not None:
+        reply(discovery, decision.options, text, by="")
 
 
 def _decide_space(connection: sqlite3.Connection, decision: Decision, *, at: datetime) -> None:

@@ -22,7 +22,7 @@ from overlord.domain.contracts.onward import (
 from overlord.domain.contracts.turn import Turn
 from overlord.domain.event import EventName
 from overlord.domain.job import Job, JobChanges, JobState
-from overlord.engine.contracts import actors, gates
+from overlord.engine.contracts import actors, gates, questions
 from overlord.engine.contracts.gates import GateView
 from overlord.engine.contracts.move import Move
 from overlord.engine.runtime.parts import Parts
@@ -65,6 +65,8 @@ def go(move: Move, way: Way) -> None:
         case ToRole():
             changes: JobChanges = {"role": onward.role, "role_sha": job.head_sha, **_AFRESH}
             move.saying(role=job.role, next=onward.role).to(EventName.ROLE_COMPLETED, **changes)
+        case ToPhase() if questions.asked_first(move):
+            pass
         case ToPhase():
             changes = {**_entry(onward.phase, job), **_AFRESH}
             move.saying(phase=job.phase, next=onward.phase).to(EventName.PHASE_COMPLETED, **changes)

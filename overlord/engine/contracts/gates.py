@@ -3,11 +3,13 @@
 import asyncio
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
 from minion.protocol import Scope, ScopeError
+from overlord.domain.bootstrap.proposal import review_text
+from overlord.domain.bootstrap.summary import summary
 from overlord.domain.contracts.contract import Gate, is_plan
 from overlord.domain.contracts.onward import ToGate
 from overlord.domain.decision import Audience, Decision, Subject, Verb
@@ -16,6 +18,7 @@ from overlord.domain.question import ask
 from overlord.domain.scope.check import Change
 from overlord.domain.text.plain import code_block, count, defused_line
 from overlord.domain.text.redacting import redacting, redacting_json
+from overlord.engine.bootstrap import init_job
 from overlord.engine.runtime.parts import Parts
 from overlord.store import decisions
 from overlord.store.contracts import plan_files
@@ -59,6 +62,7 @@ async def look(parts: Parts, job: Job, onward: ToGate) -> GateView:
         "plan": {path: sha256(text.encode()).hexdigest() for path, text in plan.items()},
         "tree": await parts.git.tree_of(job.space, head),
     }
+    listing = frozenset(await parts.git.listing(job.space, head)) if init_job.DRAFT in inputs else frozenset()
     fingerprint = sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]
     kept = json.dumps(
         {**shown, "fingerprint": fingerprint, "changes": [change.path for change in changes]}, indent=1
@@ -70,7 +74,7 @@ async def look(parts: Parts, job: Job, onward: ToGate) -> GateView:
     evidence = EvidenceFile(
         job_id=job.id, session_id=None, kind=EVIDENCE, sha256=digest, size=len(content), at=parts.clock.now()
     )
-    body = parts.current.redactor.redact(_body(name, gate, inputs, changes))
+    body = parts.current.redactor.redact(_body(name, gate, inputs, changes, listing))
     body = await asyncio.to_thread(redacting, body, redact)
     return GateView(name=name, gate=gate, fingerprint=fingerprint, body=body, evidence=evidence)
 
@@ -97,7 +101,15 @@ async def _inputs(parts: Parts, job: Job, gate: Gate, plan: Mapping[str, str]) -
     return dict(sorted(found.items())[:MOST_INPUTS])
 
 
-def _body(name: str, gate: Gate, inputs: Mapping[str, str], changes: Sequence[Change]) -> str:
+def _contract_told(text: str, paths: Collection[str]) -> str:
+    """A proposed contract in the words in which people read one; empty where it is none."""
+    found = review_text(text, existing=paths)
+    return summary(found.contract, paths) if found.contract is not None else ""
+
+
+def _body(
+    name: str, gate: Gate, inputs: Mapping[str, str], changes: Sequence[Change], paths: Collection[str]
+) -> str:
     """What people read: the transition, each input, and the size of the change."""
     lines = [
         f"Gate {name}, between {gate.source} and {gate.target}. Approved, the work goes on to {gate.approve}; "
@@ -107,6 +119,9 @@ def _body(name: str, gate: Gate, inputs: Mapping[str, str], changes: Sequence[Ch
     if missing:
         lines.append(f"Nothing is there of what it shows: {', '.join(map(defused_line, missing))}.")
     for path, text in inputs.items():
+        if path == init_job.DRAFT and (told := _contract_told(text, paths)):
+            lines.append(told)
+            continue
         lines.append(f"{defused_line(path)}:\n\n{code_block(text, limit=SHOWN_CHARS)}")
     added, removed = sum(change.added for change in changes), sum(change.removed for change in changes)
     if changes:

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from minion.protocol import Finding, Report, SessionKind
 from overlord.domain.contracts.contract import BLOCKED, DONE
@@ -15,6 +15,7 @@ from overlord.domain.evaluation import CheckName
 from overlord.domain.job import Job
 from overlord.domain.scope.check import Change
 from overlord.domain.session import Session
+from overlord.engine.bootstrap import init_job
 from overlord.engine.contracts import actors
 from overlord.engine.contracts.carry_on import is_round
 from overlord.engine.runtime.parts import Parts
@@ -45,7 +46,12 @@ async def wanted(parts: Parts, job: Job) -> Wanted:
     turn = await parts.turn_of(job)
     if turn.contract.keeps_misses:
         return Wanted(turn=turn)
-    return await parts.database.read(lambda c: _wanted(c, job, turn))
+    found = await parts.database.read(lambda c: _wanted(c, job, turn))
+    if (
+        await init_job.of(parts, job) is not None
+    ):  # nothing of it runs, and it may be that only the contract comes of it
+        return replace(found, evaluation=False, may_be_empty=True)
+    return found
 
 
 def _wanted(connection: sqlite3.Connection, job: Job, turn: Turn) -> Wanted:

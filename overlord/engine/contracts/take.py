@@ -10,9 +10,10 @@ from overlord.domain.contracts.turn import Turn
 from overlord.domain.event import EventName, Json
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
+from overlord.engine.bootstrap import init_job
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.skills import skill_job
-from overlord.errors import ContractError, SettingsError
+from overlord.errors import ContractError, Refused, SettingsError
 from overlord.failpoints import Failpoint
 from overlord.settings.load import built_in_contract, check_prices
 from overlord.store import jobs
@@ -29,11 +30,25 @@ async def ensure(parts: Parts, job: Job, base: Sha) -> Job:
         return job
     contract, source = await _found(parts, job, base)
     await _check_usable(parts, job, base, contract)
+    ground = await _ground(parts, job, base)
 
     def take(connection: sqlite3.Connection) -> Job:
+        if ground is not None:
+            init_job.keep_ground(connection, parts, job, ground)
         return _take(connection, parts, job, contract, source)
 
     return await parts.database.write(Failpoint.CONTRACT_TAKEN, take)
+
+
+async def _ground(parts: Parts, job: Job, base: Sha) -> init_job.Ground | None:
+    """What the sessions of a job of `init` begin with. Raises ContractError where the repository cannot be looked at."""
+    special = await init_job.of(parts, job)
+    if special is None:
+        return None
+    try:
+        return await init_job.ground(parts, job, base, special)
+    except Refused as error:
+        raise ContractError(str(error)) from None
 
 
 def _take(connection: sqlite3.Connection, parts: Parts, job: Job, contract: Contract, source: str) -> Job:
@@ -66,6 +81,8 @@ async def _found(parts: Parts, job: Job, base: Sha) -> tuple[Contract, str]:
     """The contract, and where it was read."""
     if await skill_job.of(parts, job) is not None:
         return built_in_contract("default"), "the built-in contract default"
+    if (special := await init_job.of(parts, job)) is not None:
+        return special.contract, "the contract of init"
     named = parts.settings.space(job.space).contract
     if job.head_sha is None:  # work that began before contracts were kept goes on as it began
         own = await own_contract(parts, job, base)

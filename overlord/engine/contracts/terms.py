@@ -11,6 +11,7 @@ from overlord.domain.contracts.turn import Turn
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
 from overlord.domain.session import Session
+from overlord.engine.bootstrap import init_job
 from overlord.engine.contracts import actors, consult
 from overlord.engine.runtime.parts import Parts
 from overlord.store import sessions
@@ -46,12 +47,14 @@ async def terms_of(parts: Parts, job: Job, turn: Turn, base: Sha, asked: Asked |
     listing = await parts.git.listing(job.space, base)
     words = (turn.contract.guidance, role.guidance)
     own = asked is None
+    special = await init_job.of(parts, job) if own else None
+    tool = init_job.tool_in(special, turn.phase_name)
     return Terms(
         contract=turn.contract.name,
         phase=turn.phase_name,
         guidance="\n\n".join(filter(None, words)),
         outputs=role.outputs if own else (),
-        criteria=_criteria(turn) if own else (),
+        criteria=(*_criteria(turn), *init_job.criteria_in(special, turn.phase_name)) if own else (),
         commands=role.commands,
         tools=role.tools if own else (),
         outcomes=_outcomes(turn),
@@ -66,6 +69,8 @@ async def terms_of(parts: Parts, job: Job, turn: Turn, base: Sha, asked: Asked |
         last_diff=await _last_diff(parts, job, known.work) if own else "",
         secret_paths=turn.contract.secret_paths,
         consultation=None if asked is None else consult.consultation(asked),
+        bootstrap=tool.bootstrap if tool is not None else None,
+        contract_schema=tool.schema if tool is not None else "",
     )
 
 

@@ -11,12 +11,12 @@ from overlord.domain.event import EventName
 from overlord.domain.job import Job
 from overlord.domain.repositories.forge import Pull
 from overlord.domain.text.plain import defused_line, quoted
-from overlord.engine.delivery import review_answers
+from overlord.engine.delivery import contract_commit, review_answers
 from overlord.engine.issues.published import note_pull, note_push, opened_pull
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.sessions import apply_answers
-from overlord.errors import ExternalServiceError, ForgeRefused, PushRefused, PushRejected
+from overlord.errors import ContractError, ExternalServiceError, ForgeRefused, PushRefused, PushRejected
 from overlord.failpoints import Failpoint
 from overlord.queries.job_story import story_of
 from overlord.store import jobs
@@ -30,7 +30,7 @@ async def step(parts: Parts, job: Job) -> Progress:
     """Push, open or complete the pull request, mark it ready, and say so on the commit."""
     name = job.space
     try:
-        job = await _push(parts, job)
+        job = await _push(parts, await contract_commit.ensure(parts, job))
         pull = await _pull(parts, job, draft=False)
         story = await parts.database.read(lambda c: story_of(c, job, parts.contract(job.space)))
         await parts.forge.edit_pull(name, pull.number, title=pull_title(job), body=pull_body(story))
@@ -38,8 +38,8 @@ async def step(parts: Parts, job: Job) -> Progress:
             await parts.forge.mark_ready(pull)
         await set_status(parts, job, state="success", description="evaluation passed")
         await review_answers.answer(parts, job)
-    except REFUSALS as error:
-        body = _explained(parts, error)
+    except (*REFUSALS, ContractError) as error:
+        body = str(error) if isinstance(error, ContractError) else _explained(parts, error)
         await apply_answers.wait_for_person(
             parts, job, EventName.DELIVERY_REFUSED, Subject.DELIVERY_REFUSED, body, ending="not needed"
         )

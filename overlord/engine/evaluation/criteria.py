@@ -14,6 +14,7 @@ from overlord.domain.evaluation import CheckName, CheckResult, CheckScore
 from overlord.domain.job import Job
 from overlord.domain.text.plain import count
 from overlord.domain.text.redacting import redacting_all
+from overlord.engine.bootstrap import init_job
 from overlord.engine.contracts import judge
 from overlord.engine.contracts.judge import Wanted
 from overlord.engine.runtime.parts import Parts
@@ -71,6 +72,7 @@ async def judged(parts: Parts, job: Job, wanted: Wanted, report: CheckReport | N
     ran = {item.name: item for item in report.steps} if report is not None else {}
     results = await asyncio.to_thread(judge_all, wanted.criteria, looked, ran)
     results = (*results, *judge.over_budget(wanted, looked.own))
+    results = (*results, *await init_job.judged(parts, job, wanted.turn.phase_name))
     results = await asyncio.to_thread(_redacted, results, wanted.turn.contract.redact)
     dumped = adapter(tuple[CriterionResult, ...]).dump_json(results, indent=1).decode()
     content = parts.current.redactor.redact(dumped).encode()

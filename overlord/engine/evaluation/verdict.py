@@ -26,6 +26,7 @@ from overlord.domain.question import ask, never_granted
 from overlord.domain.scope.check import OUTSIDE
 from overlord.domain.skills.file import touches_skills
 from overlord.domain.text.plain import code_block, defused_line
+from overlord.engine.bootstrap import init_job
 from overlord.engine.contracts import carry_on, escalate
 from overlord.engine.contracts.carry_on import Way
 from overlord.engine.contracts.escalate import Target
@@ -61,6 +62,12 @@ class _Concluded:
     @property
     def findings(self) -> tuple[Finding, ...]:
         return ordered(finding for check in self.row.checks for finding in check.findings)
+
+    @property
+    def is_about_contract(self) -> bool:
+        """Whether all that was to come of it is the contract that an architect proposes."""
+        contract = self.wanted.turn.contract
+        return contract.name == init_job.NAME and self.wanted.turn.phase_name == init_job.PROPOSE
 
     @property
     def checks(self) -> str:
@@ -137,6 +144,8 @@ def _ask(move: Move, made: _Concluded, event: EventName, *, repeated: bool) -> N
     evaluation_input, findings = made.evaluation_input, made.findings
     moved = move.to(event, reason=made.checks)
     subject = subject_of(event, made.row.checks)
+    if subject is Subject.ESCALATION and made.is_about_contract:
+        subject = Subject.CONTRACT_INVALID
     body = explain(made.row.checks, findings)
     if repeated:
         body = f"The revision brought the very same findings as before.\n\n{body}"

@@ -13,7 +13,7 @@ from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job, JobChanges
 from overlord.domain.question import ask
 from overlord.domain.session import Ending, EndKind
-from overlord.engine.contracts import carry_on, consult, judge
+from overlord.engine.contracts import carry_on, consult, judge, questions
 from overlord.engine.contracts.carry_on import Way
 from overlord.engine.contracts.escalate import before_turn
 from overlord.engine.contracts.move import Move
@@ -63,6 +63,8 @@ async def step(parts: Parts, job: Job) -> Progress:
 
 async def _way_of(parts: Parts, job: Job, decision: Decision) -> Way | None:
     """Where an answer that lets the work go on takes its job, with what is shown there."""
+    if decision.subject is Subject.DISCOVERY and decision.verb is not Verb.DROP:
+        return await carry_on.prepare(parts, job)
     if decision.verb is Verb.ACCEPT:
         return await carry_on.prepare(parts, job, (await judge.wanted(parts, job)).outcome)
     if decision.verb is Verb.APPROVE and decision.subject is Subject.GATE:
@@ -98,6 +100,8 @@ def _apply(
     move = Move(connection=connection, parts=parts, job=now, turn=turn, data=data, actor=decision.answered_by)
     if decision.subject is Subject.GATE:
         move = move.saying(gate=decision.options[1], notes=_words(decision))
+    if decision.subject is Subject.DISCOVERY and decision.verb is not Verb.DROP:
+        questions.answered(move, decision)
     if way is not None:
         carry_on.go(move, way)
     elif decision.subject is Subject.GATE and decision.verb is Verb.REJECT:

@@ -24,6 +24,7 @@ from overlord.domain.job import Job, JobState
 from overlord.domain.question import ask
 from overlord.domain.scope.check import Change, effective_scope
 from overlord.domain.scope.reason import Reason
+from overlord.engine.bootstrap import init_job
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.scope.allow import Allowed
 from overlord.engine.sessions import environment
@@ -69,6 +70,8 @@ async def look(git: Git, name: RepositoryName, commit: Sha) -> TestsAtCommit:
 
 async def ask_first(parts: Parts, job: Job, base: Sha) -> bool | None:
     """Put the question where it is to be put; None where the session may be prepared, else whether that was news."""
+    if await init_job.of(parts, job) is not None:  # what it brings needs no tests
+        return None
     if job.id not in await parts.database.read(lambda c: untested_policies.unworked(c, job.space)):
         return None
     seen = await look(parts.git, job.space, base)

@@ -25,6 +25,8 @@ class Entry:
     verb: Verb
     text: str = ""
     asks: str = ""
+    edits: bool = False
+    """Whether what is shown is edited in place of an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +35,7 @@ class Answered:
 
     verb: Verb
     text: str = ""
+    edits: bool = False
 
 
 def can_ask() -> bool:
@@ -40,8 +43,9 @@ def can_ask() -> bool:
     return sys.stdin.isatty() and console.is_terminal
 
 
-def menu(decision: Decision) -> Sequence[Entry]:
-    """What a decision offers: for a question its options first, then words of one's own."""
+def menu(decision: Decision, *, may_edit: bool = False) -> Sequence[Entry]:
+    """What a decision offers: for a question its options first, then words of one's own. `may_edit`: it is about a text that can be
+    edited."""
     entries = []
     for verb in decision.verbs:
         if verb is Verb.REPLY:
@@ -65,15 +69,15 @@ def menu(decision: Decision) -> Sequence[Entry]:
             entries.append(Entry(label=f"{label_of(verb)}: {paths}", verb=verb))
         else:
             entries.append(Entry(label=label_of(verb), verb=verb))
+    if may_edit:
+        entries.insert(1, Entry(label="Edit it in your editor", verb=entries[0].verb, edits=True))
     return entries
 
 
-async def ask(decision: Decision) -> Answered | None:
+async def ask(decision: Decision, *, may_edit: bool = False) -> Answered | None:
     """Show it and read the answer; None when the person leaves it for later."""
-    entries = menu(decision)
-    termios.tcflush(
-        STDIN, termios.TCIFLUSH
-    )  # what was typed before the question was shown is no answer to it
+    entries = menu(decision, may_edit=may_edit)
+    flush_typed()
     show_text(f"\n{line(decision.title)}\n")
     card(decision.body)
     show_text("")
@@ -99,7 +103,12 @@ async def ask(decision: Decision) -> Answered | None:
         entry = entries[int(typed) - 1]
         answer = await read_line(entry.asks) if entry.asks else entry.text
         if answer or not entry.asks:
-            return Answered(verb=entry.verb, text=answer or "")
+            return Answered(verb=entry.verb, text=answer or "", edits=entry.edits)
+
+
+def flush_typed() -> None:
+    """What was typed before the question was shown is no answer to it."""
+    termios.tcflush(STDIN, termios.TCIFLUSH)
 
 
 async def read_line(prompt: str) -> str | None:

@@ -142,6 +142,14 @@ async def current_branch(checkout: Checkout) -> str:
     return output.decode(errors="surrogateescape").strip()
 
 
+async def listing(checkout: Checkout, ref: str = "HEAD") -> tuple[str, ...]:
+    """The paths of every file of a commit."""
+    output = await git(
+        checkout.git_dir, "ls-tree", "-r", "-z", "--name-only", "--full-tree", ref, settings=_QUIET
+    )
+    return tuple(name for name in output.decode(errors="replace").split("\0") if name)
+
+
 async def contains(checkout: Checkout, commit: str) -> bool:
     """Whether HEAD's history has this commit."""
     try:

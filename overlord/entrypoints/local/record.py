@@ -39,6 +39,8 @@ class Record:
     model: str = ""
     runner: str = ""
     budget_usd: float | None = None
+    accepts: bool = False
+    """Whether what an architect proposes counts as the user's answer to its questions."""
     landed: tuple[Landed, ...] = ()
 
     def result(self, head: str | None) -> Landed | None:

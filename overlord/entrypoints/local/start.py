@@ -2,10 +2,11 @@
 
 import re
 import sqlite3
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from overlord.adapters.runner_choice import choose_runner
+from overlord.domain.conversation.issue_request import RequestKind, RequestOptions
 from overlord.domain.decision import Verb
 from overlord.domain.job import Job, JobState
 from overlord.entrypoints.local import address, checkout, preflight, result, transfer
@@ -19,6 +20,7 @@ from overlord.entrypoints.terminal.show import line, person
 from overlord.errors import GitFailed, NotFound, Refused
 from overlord.failpoints import Failpoint
 from overlord.store import decisions, jobs
+from overlord.store.bootstrap import issue_requests
 from overlord.verbs import commands
 
 ACTIVE = {JobState.QUEUED, JobState.RUNNING, JobState.EVALUATING, JobState.DELIVERING}
@@ -38,6 +40,13 @@ class WorkRequest:
     model: str = ""
     runner: str = ""
     budget_usd: float | None = None
+    kind: RequestKind | None = None
+    """What its job is for, where that is more than an issue."""
+    options: RequestOptions = field(default_factory=RequestOptions)
+    accepts: bool = False
+    """Whether what an architect proposes counts as the user's answer to its questions."""
+    is_preview: bool = False
+    """Whether nobody is asked and no last page is shown: who calls shows what came of it."""
 
     def over(self, record: Record) -> Record:
         """A run with these options."""
@@ -61,9 +70,35 @@ async def run(local_session: LocalSession, work_request: WorkRequest) -> int:
     number = await local_session.forge.open_issue(
         local_session.place.repository, work_request.title, work_request.body, author=local_session.author()
     )
+    if work_request.kind is not None:
+        local_session.write(
+            Failpoint.ISSUE_REQUESTED, lambda c: _request(c, local_session, work_request, number)
+        )
     local_session.screen.write(f"Run {number}: {line(work_request.title)}")
+    draft = replace(draft, number=number, accepts=work_request.accepts)
     return await _finish(
-        local_session, records.save(local_session.place, replace(draft, number=number)), labels=True
+        local_session,
+        records.save(local_session.place, draft),
+        labels=True,
+        is_preview=work_request.is_preview,
+    )
+
+
+def _request(
+    connection: sqlite3.Connection, local_session: LocalSession, work_request: WorkRequest, number: int
+) -> None:
+    """Say what the job of an issue is for, before anybody takes it up."""
+    assert work_request.kind is not None
+    issue_requests.request(
+        connection,
+        space=local_session.place.repository,
+        kind=work_request.kind,
+        title=work_request.title,
+        body=work_request.body,
+        options=work_request.options,
+        actor=person(),
+        at=local_session.now(),
+        issue_number=number,
     )
 
 
@@ -120,7 +155,12 @@ async def retry(local_session: LocalSession, number: int | None, work_request: W
 
 
 async def _finish(
-    local_session: LocalSession, record: Record, *, labels: bool = False, goes_on: bool = False
+    local_session: LocalSession,
+    record: Record,
+    *,
+    labels: bool = False,
+    goes_on: bool = False,
+    is_preview: bool = False,
 ) -> int:
     """Work a run until it rests, and show its last page."""
     place = local_session.place
@@ -140,11 +180,14 @@ async def _finish(
                 screen=local_session.screen,
                 interruption=local_session.interruption,
                 goes_on=goes_on,
-                asks=can_ask() and not local_session.json,
+                asks=can_ask() and not local_session.json and not is_preview,
+                accepts=record.accepts,
             )
         job, interrupted = ended.job, ended.interrupted
     else:
         settings, interrupted = place.settings(local_session.environment), False
+    if is_preview:
+        return INTERRUPTED if interrupted else 0
     outcome = await result.deliver(result.read(place, record, settings, job, interrupted=interrupted))
     await result.show(outcome, local_session.screen, json=local_session.json)
     return outcome.code

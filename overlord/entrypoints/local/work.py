@@ -13,22 +13,25 @@ from overlord.app import Overlord, overlord
 from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.decision import Decision, DecisionState, Subject, Verb
 from overlord.domain.identifiers import SessionId
-from overlord.domain.job import Job, JobState
+from overlord.domain.job import Job, JobId, JobState
 from overlord.engine.sessions import collect
-from overlord.entrypoints.local import asking
+from overlord.entrypoints.local import asking, editing
 from overlord.entrypoints.local.asking import Answered
+from overlord.entrypoints.local.asking_discovery import ask_questions
 from overlord.entrypoints.local.interruption import Interruption
 from overlord.entrypoints.local.screen import RunStatus, Screen
+from overlord.entrypoints.process_environment import environment
 from overlord.entrypoints.terminal.logs import conceal
 from overlord.entrypoints.terminal.show import person
 from overlord.entrypoints.terminal.watch import Watch
-from overlord.errors import ExternalServiceError, IllegalMove, Refused
+from overlord.errors import ContractError, ExternalServiceError, IllegalMove, Refused
 from overlord.failpoints import Failpoint
 from overlord.settings.load import Settings
 from overlord.store import decisions, jobs, sessions
+from overlord.store.bootstrap import contract_drafts, discoveries
 from overlord.store.budgets import exchanges, model_outages
 from overlord.store.spaces import spaces
-from overlord.verbs import commands
+from overlord.verbs import commands, contract
 from overlord.verbs.typed_words import typed_words
 
 LOOK_S = 1.0
@@ -62,7 +65,10 @@ class Run:
     asks: bool
     """Whether somebody is there to be asked."""
     watch: Watch
+    accepts: bool = False
+    """Whether what an architect proposes counts as the user's answer to its questions."""
     _left: set[int] = field(default_factory=set)
+    _leaves_questions: bool = False
 
     async def until_it_rests(self) -> Job:
         """Follow the job until it is done, ended, or waits for a person who is not there or wants to think."""
@@ -112,10 +118,14 @@ class Run:
                 continue
             if self.goes_on and await self._was_asked_to_stop(decision):
                 return await self._answer(decision, Answered(verb=Verb.RETRY))
+            if self.accepts and decision.subject is Subject.DISCOVERY:
+                return await self._answer(decision, Answered(verb=Verb.ACCEPT))
             self._left.add(decision.id)
-            if self.asks:
+            if self.asks and not (self._leaves_questions and decision.subject is Subject.DISCOVERY):
                 with self.screen.hidden():
                     answer = await self._asked(decision)
+                if answer is not None and answer.edits:
+                    return await self._edit(decision)
                 if answer is not None and await self._answer(decision, answer):
                     return True
             elif decision.session_id is not None:
@@ -135,7 +145,7 @@ class Run:
 
     async def _asked(self, decision: Decision) -> Answered | None:
         """The person's choice; None when it is left, or not needed any more."""
-        asked = asyncio.create_task(asking.ask(decision))
+        asked = asyncio.create_task(self._ask(decision))
         closed = asyncio.create_task(self._closed(decision))
         try:
             await asyncio.wait({asked, closed}, return_when=asyncio.FIRST_COMPLETED)
@@ -145,6 +155,47 @@ class Run:
             return None
         finally:
             await _cancelled(asked, closed)
+
+    async def _ask(self, decision: Decision) -> Answered | None:
+        if decision.subject is Subject.DISCOVERY:
+            discovery = await self.running.parts.database.read(
+                lambda c: discoveries.of_job(c, decision.job_id or 0)
+            )
+            if discovery is not None:
+                answer, self._leaves_questions = await ask_questions(decision, discovery)
+                return answer
+        return await asking.ask(decision, may_edit=await self._may_edit(decision))
+
+    async def _may_edit(self, decision: Decision) -> bool:
+        """Whether it is about a contract that an architect proposed."""
+        if decision.subject is Subject.CONTRACT_INVALID:
+            return True
+        shows = decision.subject is Subject.GATE and decision.job_id is not None
+        return shows and await self.running.parts.database.read(
+            lambda c: contract_drafts.of_job(c, decision.job_id or 0) is not None
+        )
+
+    async def _edit(self, decision: Decision) -> bool:
+        """Let the person edit the proposed contract; it is asked about again as it is then."""
+        parts, number = self.running.parts, JobId(decision.job_id or 0)
+        job = await parts.database.read(lambda c: jobs.get(c, number))
+        text = await parts.database.read(lambda c: contract.draft_of(c, number))
+        listing = await parts.git.listing(job.space, job.head_sha or job.base)
+        self._left.discard(decision.id)
+        try:
+            with self.screen.hidden():
+                made = await editing.edited(text, listing, environment())
+            if made is not None:
+                await parts.database.write(
+                    Failpoint.CONTRACT_EDITED,
+                    lambda c: contract.edit_contract(
+                        c, number, made, existing=listing, actor=person(), at=parts.clock.now()
+                    ),
+                )
+        except (Refused, ContractError) as error:
+            self.screen.write(str(error))
+        self.running.wakeup.notify()
+        return True
 
     async def _closed(self, decision: Decision) -> None:
         while True:
@@ -186,6 +237,7 @@ async def work(
     interruption: Interruption,
     goes_on: bool,
     asks: bool,
+    accepts: bool = False,
 ) -> Ended:
     """Work on one issue's job. Raises what `overlord()` raises when it cannot be started."""
     [space] = settings.repositories
@@ -203,6 +255,7 @@ async def work(
             goes_on=goes_on,
             asks=asks,
             watch=watch,
+            accepts=accepts,
         )
         async with _going(running):
             with screen.live():

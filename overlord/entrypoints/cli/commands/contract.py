@@ -8,6 +8,7 @@ import typer
 from overlord.domain.contracts.contract_files import MOST_BYTES, PATHS
 from overlord.domain.contracts.reading import CONTRACT_DIR, read_contract
 from overlord.domain.text.plain import count
+from overlord.entrypoints.cli.commands.contract_edit import edit
 from overlord.entrypoints.cli.option import Json
 from overlord.entrypoints.cli.verb_list import bind_queries
 from overlord.entrypoints.invocation import check_here
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Contracts: the rules a job runs under. Roles, phases, gates.", no_args_is_help=True)
 
 bind_queries(app, "contract")
+app.command("edit")(edit)
 
 
 @app.command()

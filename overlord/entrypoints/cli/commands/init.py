@@ -1,4 +1,4 @@
-"""`overlord init`: what Overlord makes of a repository, before anything is run in it."""
+"""`overlord init`: from a repository, or an empty folder, to the contract by which jobs work there."""
 
 import asyncio
 from pathlib import Path
@@ -7,37 +7,154 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from overlord.domain.text.plain import count
+from overlord.entrypoints.cli.commands.run import Budget, Model, Runner, in_local_session
 from overlord.entrypoints.invocation import choose_repository
 from overlord.entrypoints.terminal.show import as_json, line, show_text
+from overlord.errors import Refused
 
 if TYPE_CHECKING:
-    from overlord.entrypoints.local.survey import Survey
+    from overlord.domain.bootstrap.survey import Survey
+    from overlord.entrypoints.cli.commands.run import Act
+    from overlord.entrypoints.local.checkout import Checkout
 
 
 def init(
-    path: Annotated[Path, typer.Argument(help="A path in the repository.")] = Path(),
-    write: Annotated[bool, typer.Option("--write", help="Write .nebulus files to go on from.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    *,
+    path: Annotated[Path, typer.Argument(help="A path in the repository, or an empty folder.")] = Path(),
+    file: Annotated[
+        list[Path],
+        typer.Option(help="A document to read: md, txt, rst, pdf or docx; may be given more than once."),
+    ] = [],  # noqa: B006 - Typer reads it
+    review: Annotated[
+        bool,
+        typer.Option("--review", help="Start from the contract there, and what was experienced under it."),
+    ] = False,
+    skip_discovery: Annotated[
+        bool, typer.Option("--skip-discovery", help="Ask nothing and write no documents: the contract alone.")
+    ] = False,
+    defaults: Annotated[
+        bool,
+        typer.Option("--defaults", help="Take what the architect proposes as your answer to its questions."),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show the contract that is proposed, and keep nothing of it.")
+    ] = False,
+    survey: Annotated[
+        bool, typer.Option("--survey", help="Only tell what is detected. Asks no model and writes nothing.")
+    ] = False,
+    write: Annotated[
+        bool, typer.Option("--write", help="With what is detected, write .nebulus files to go on from.")
+    ] = False,
+    git_init: Annotated[
+        bool, typer.Option("--git-init", help="Make a repository of an empty folder, unasked.")
+    ] = False,
+    model: Model = "",
+    runner: Runner = None,
+    budget: Budget = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON; asks nothing.")] = False,
 ) -> None:
-    """Explain what is detected in a repository: language, tests, lint, setup, size. Writes nothing unless told to."""
+    """Have an architect propose the contract by which jobs work in a repository; you confirm it, and it is a branch.
+
+    It looks at the code and the documents, asks what nothing says, and writes vision.md and architecture.md too.
+    `--survey` tells what is detected, without a model.
+    """
+    if survey or write:
+        _tell(path, write=write, json=json)
+        return
+    if review and skip_discovery is False and file:
+        pass  # a review may read documents as well
+    _begin_repository(path, json=json, git_init=git_init)
+    documents = _documents(file, json=json)
+    found = _survey(path)
+    if not json:
+        _show_survey(*found)
+
+    def begin() -> "Act":
+        from overlord.entrypoints.local import first_contract
+
+        asked = first_contract.InitRequest(
+            is_review=review,
+            discovers=not skip_discovery,
+            is_dry_run=dry_run,
+            accepts=defaults,
+            documents=documents,
+            model=model,
+            runner=runner or "",
+            budget_usd=budget,
+        )
+        return lambda local_session: first_contract.init(local_session, asked)
+
+    in_local_session(str(path), json, begin)
+
+
+def _begin_repository(path: Path, *, json: bool, git_init: bool) -> None:
+    """Make sure there is a repository with a commit; of an empty folder one is made if the user wants that."""
+    from overlord.entrypoints.local import new_repository
+    from overlord.entrypoints.local.asking import can_ask
+
+    async def begin() -> None:
+        found = new_repository.found_or_none(path)
+        if found is not None and not await new_repository.needs_first_commit(found):
+            return
+        folder = (found.root if found is not None else None) or path
+        if not new_repository.is_empty(folder):
+            await new_repository.start_repository(folder)  # tells what to do
+        if not git_init:
+            what = "has no commit yet" if found is not None else "is empty and in no git repository"
+            if json or not can_ask():
+                raise Refused(f"{folder} {what}; give --git-init to have it made one")
+            if not typer.confirm(f"{folder} {what}. Begin a repository here?", default=True):
+                raise Refused("nothing was done")
+        made = await new_repository.start_repository(folder)
+        if not json:
+            show_text(f"{made.place} is a repository now, with a first commit that has no files.")
+
+    asyncio.run(begin())
+
+
+def _documents(files: list[Path], *, json: bool) -> "tuple":  # type: ignore[type-arg]
+    if not files:
+        return ()
+    from overlord.entrypoints.local.documents import read_documents
+
+    documents = read_documents(files)
+    for item in documents:
+        if item.note and not json:
+            show_text(line(item.note))
+    return documents
+
+
+def _survey(path: Path) -> "tuple[Checkout, Survey]":
     from overlord.entrypoints.local import checkout, survey
 
     found = checkout.find(path)
     choose_repository(str(path))
-    seen = asyncio.run(survey.survey(found))
+    return found, asyncio.run(survey.survey(found))
+
+
+def _tell(path: Path, *, write: bool, json: bool) -> None:
+    """What is detected, without a model."""
+    from overlord.entrypoints.local import survey
+
+    found, seen = _survey(path)
     written = survey.write(found, seen) if write else []
     if json:
         as_json({"survey": seen, "written": written})
         return
-    show_text(f"{found.place} at {seen.commit[:12]}\n")
-    for name, text in _rows(seen):
-        show_text(f"  {name:<10}{line(text)}")
+    _show_survey(found, seen)
     for text in written:
         show_text(f"\n{text}" if text is written[0] else text)
     if not written:
         show_text(
-            '\nNothing was written; --write puts this into .nebulus to go on from. Start with `overlord run "…"`.'
+            "\nNothing was written; --write puts this into .nebulus to go on from, and `overlord init` has a contract proposed."
         )
+
+
+def _show_survey(found: "Checkout", seen: "Survey") -> None:
+    show_text(f"{found.place} at {seen.commit[:12]}\n")
+    for name, text in _rows(seen):
+        show_text(f"  {name:<10}{line(text)}")
+    show_text("")
 
 
 def _rows(seen: "Survey") -> list[tuple[str, str]]:

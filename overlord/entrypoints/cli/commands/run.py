@@ -74,7 +74,7 @@ def run(
         )
         return lambda local_session: start.run(local_session, work_request)
 
-    _in_local_session(repo, json, begin)
+    in_local_session(repo, json, begin)
 
 
 def resume(
@@ -97,7 +97,7 @@ def resume(
         work_request = _work_request(model, runner, budget)
         return lambda local_session: start.resume(local_session, number, work_request)
 
-    _in_local_session(repo, json, go_on)
+    in_local_session(repo, json, go_on)
 
 
 def retry(
@@ -119,7 +119,7 @@ def retry(
         work_request = _work_request(model, runner, budget)
         return lambda local_session: start.retry(local_session, number, work_request)
 
-    _in_local_session(repo, json, again)
+    in_local_session(repo, json, again)
 
 
 def history(
@@ -188,7 +188,7 @@ def _body(body: str, file: str) -> str:
     return text
 
 
-def _in_local_session(repo: str, json: bool, verb: Callable[[], Act]) -> None:
+def in_local_session(repo: str, json: bool, verb: Callable[[], Act]) -> None:
     """Run one verb on a repository's place, and end with its code. Where there is no place, nothing else is imported."""
     from overlord.entrypoints.local.place import place_of
 
