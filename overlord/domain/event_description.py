@@ -32,6 +32,15 @@ def _number(what: Json, noun: str) -> str:
     return count(what, noun) if isinstance(what, int) else f"some {noun}s"
 
 
+def _begins(data: Mapping[str, Json]) -> str:
+    """Where a job begins that mends another."""
+    if not data.get("mends"):
+        return ""
+    if data.get("afresh"):
+        return f"; it begins at phase {data['phase']}: {data['afresh']}"
+    return f"; it begins at phase {data['phase']}, where job {data['mends']} failed"
+
+
 def _edited(data: Mapping[str, Json]) -> str:
     if data["edition"] is None:
         return "the issue says again what is worked on"
@@ -158,7 +167,9 @@ _SENTENCES: Mapping[E, _Sentence] = {
     ),
     E.PASSED: "the evaluation passed",
     E.REVISION_ORDERED: lambda d: f"sent back: {_findings_line(d.get('findings'))}",
-    E.CONTRACT_TAKEN: lambda data: f"it goes by contract {data['contract']} ({data['source']})",
+    E.CONTRACT_TAKEN: lambda data: (
+        f"it goes by contract {data['contract']} ({data['source']}){_begins(data)}"
+    ),
     E.CONTRACT_CHANGED: "the repository's contract is another one by now; this job keeps its own",
     E.PHASE_STARTED: lambda data: f"phase {data['phase']} begins: {_joined(data['roles'])}",
     E.PLAN_CHANGED: lambda data: f"the plan has {_joined(data['made']) or 'nothing new'}{_removed(data)}",

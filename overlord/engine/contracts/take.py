@@ -2,6 +2,7 @@
 
 import sqlite3
 from datetime import timedelta
+from typing import NamedTuple
 
 from minion.protocol import ScopeMode
 from overlord.domain.contracts.contract import Contract
@@ -9,8 +10,10 @@ from overlord.domain.contracts.reading import CONTRACT_DIR, CONTRACT_FILES, read
 from overlord.domain.contracts.turn import Turn
 from overlord.domain.event import EventName, Json
 from overlord.domain.identifiers import Sha
-from overlord.domain.job import Job
+from overlord.domain.job import Job, JobChanges
 from overlord.engine.bootstrap import init_job
+from overlord.engine.contracts import fix_start
+from overlord.engine.contracts.fix_start import FixStart
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.skills import skill_job
 from overlord.errors import ContractError, Refused, SettingsError
@@ -31,11 +34,12 @@ async def ensure(parts: Parts, job: Job, base: Sha) -> Job:
     contract, source = await _found(parts, job, base)
     await _check_usable(parts, job, base, contract)
     ground = await _ground(parts, job, base)
+    start = await fix_start.find(parts, job, contract)
 
     def take(connection: sqlite3.Connection) -> Job:
         if ground is not None:
             init_job.keep_ground(connection, parts, job, ground)
-        return _take(connection, parts, job, contract, source)
+        return _take(connection, parts, job, _Taken(contract, source, start))
 
     return await parts.database.write(Failpoint.CONTRACT_TAKEN, take)
 
@@ -51,30 +55,37 @@ async def _ground(parts: Parts, job: Job, base: Sha) -> init_job.Ground | None:
         raise ContractError(str(error)) from None
 
 
-def _take(connection: sqlite3.Connection, parts: Parts, job: Job, contract: Contract, source: str) -> Job:
+class _Taken(NamedTuple):
+    """What a job takes."""
+
+    contract: Contract
+    source: str
+    start: FixStart | None
+
+
+def _take(connection: sqlite3.Connection, parts: Parts, job: Job, taken: _Taken) -> Job:
     at = parts.clock.now()
+    contract, source, start = taken
     job_contracts.keep(connection, job.id, contract, source, at=at)
     now = jobs.get(connection, job.id)
     is_fresh = now.base_sha is None or now.phase not in contract.phases
-    phase = contract.start if is_fresh else now.phase
     hours = contract.lifetime_h or 0.0
+    changes: JobChanges = {
+        "phase": contract.start if is_fresh else now.phase,
+        "contract": contract.name,
+        "expires_at": now.created_at + timedelta(hours=hours) if is_fresh else now.expires_at,
+    }
+    if start is not None:
+        changes |= fix_start.carry_over(connection, parts, job, start)
     data: dict[str, Json] = {
         "contract": contract.name,
         "source": source,
         "digest": job_contracts.digest_of(contract),
         "constitution": contract.constitution,
-        "phase": phase,
+        "phase": changes["phase"],
+        **(start.data if start is not None else {}),
     }
-    return jobs.note(
-        connection,
-        job.id,
-        EventName.CONTRACT_TAKEN,
-        at=at,
-        data=data,
-        phase=phase,
-        contract=contract.name,
-        expires_at=now.created_at + timedelta(hours=hours) if is_fresh else now.expires_at,
-    )
+    return jobs.note(connection, job.id, EventName.CONTRACT_TAKEN, at=at, data=data, **changes)
 
 
 async def _found(parts: Parts, job: Job, base: Sha) -> tuple[Contract, str]:
@@ -91,7 +102,7 @@ async def _found(parts: Parts, job: Job, base: Sha) -> tuple[Contract, str]:
     return parts.contract(job.space), f"contract: {named}"
 
 
-def _asking(own: Contract, named: Contract) -> Contract:
+def asking(own: Contract, named: Contract) -> Contract:
     """The repository's contract with what the settings' one wants of every job: that a person is asked before any file may be
     written. A repository can ask for more than its settings do, and for no less."""
     if not any(role.scope is not None and role.scope.asks_first for role in named.roles.values()):
@@ -112,7 +123,7 @@ async def own_contract(parts: Parts, job: Job, commit: Sha) -> Contract | None:
     paths = [path for name in CONTRACT_FILES if (path := f"{CONTRACT_DIR}/{name}") in listing]
     files = await parts.git.read_files(job.space, commit, paths)
     own = read_contract(files, existing=frozenset(listing))
-    return _asking(own, parts.contract(job.space))
+    return asking(own, parts.contract(job.space))
 
 
 async def _check_usable(parts: Parts, job: Job, base: Sha, contract: Contract) -> None:

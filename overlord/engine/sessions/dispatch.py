@@ -71,7 +71,9 @@ async def _prepare_work(parts: Parts, job: Job) -> Progress:
         return await _refuse(parts, job, Subject.FOUND_WORK, question)
     branch = job.branch if job.base_sha and not taken else await _free_branch(parts, job)
     try:
-        job = await begin.ensure(parts, await take.ensure(parts, job, base), base)
+        job = await take.ensure(parts, job, base)
+        base = (job.base_sha if job.head_sha else None) or base  # one that mends another begins on its work
+        job = await begin.ensure(parts, job, base)
         writable = await allowed(parts, job, base=base)
     except ContractError as error:
         return await _refuse(parts, job, Subject.DISPATCH_REFUSED, str(error))

@@ -13,13 +13,14 @@ from overlord.domain.text.plain import count
 from overlord.errors import GitFailed, NotFound, Refused
 
 NONE = "0" * 40
-_QUIET = {
+QUIET = {
     "core.fsmonitor": "false",
     "core.untrackedCache": "false",
     "core.alternateRefsCommand": "",
     "protocol.allow": "never",
     "status.submoduleSummary": "false",
 }
+"""What a repository's own configuration could make git run, switched off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +129,7 @@ async def commit_of(checkout: Checkout, ref: str) -> Sha:
 async def lookup(checkout: Checkout, ref: str) -> Sha | None:
     arguments = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
     try:
-        return Sha((await git(checkout.git_dir, *arguments, settings=_QUIET)).decode().strip())
+        return Sha((await git(checkout.git_dir, *arguments, settings=QUIET)).decode().strip())
     except GitFailed:
         return None
 
@@ -136,7 +137,7 @@ async def lookup(checkout: Checkout, ref: str) -> Sha | None:
 async def current_branch(checkout: Checkout) -> str:
     """The branch HEAD is on; "" when it is detached."""
     try:
-        output = await git(checkout.git_dir, "symbolic-ref", "--quiet", "--short", "HEAD", settings=_QUIET)
+        output = await git(checkout.git_dir, "symbolic-ref", "--quiet", "--short", "HEAD", settings=QUIET)
     except GitFailed:
         return ""
     return output.decode(errors="surrogateescape").strip()
@@ -153,7 +154,7 @@ async def listing(checkout: Checkout, ref: str = "HEAD") -> tuple[str, ...]:
 async def contains(checkout: Checkout, commit: str) -> bool:
     """Whether HEAD's history has this commit."""
     try:
-        await git(checkout.git_dir, "merge-base", "--is-ancestor", commit, "HEAD", settings=_QUIET)
+        await git(checkout.git_dir, "merge-base", "--is-ancestor", commit, "HEAD", settings=QUIET)
     except GitFailed:
         return False
     return True
@@ -174,7 +175,7 @@ async def uncommitted(checkout: Checkout) -> Uncommitted:
     output = await git(
         checkout.git_dir,
         *arguments,
-        settings={**_QUIET, **await _filters_off(checkout)},
+        settings={**QUIET, **await filters_off(checkout)},
         environment={"GIT_WORK_TREE": str(checkout.root)},
     )
     entries = [entry for entry in output.split(b"\0") if entry]
@@ -182,7 +183,7 @@ async def uncommitted(checkout: Checkout) -> Uncommitted:
     return Uncommitted(changed=len(entries) - untracked, untracked=untracked)
 
 
-async def _filters_off(checkout: Checkout) -> dict[str, str]:
+async def filters_off(checkout: Checkout) -> dict[str, str]:
     """Settings that leave every filter the repository configures without a program."""
     try:
         output = await git(checkout.git_dir, "config", "--null", "--name-only", "--get-regexp", r"^filter\.")
@@ -199,7 +200,7 @@ async def create_branch(checkout: Checkout, branch: str, commit: Sha) -> bool:
     author = {"GIT_COMMITTER_NAME": "Overlord", "GIT_COMMITTER_EMAIL": "overlord@users.noreply.github.com"}
     arguments = ("update-ref", "-m", "overlord run", "--create-reflog", f"refs/heads/{branch}", commit, NONE)
     try:
-        await git(checkout.git_dir, *arguments, settings=_QUIET, environment=author)
+        await git(checkout.git_dir, *arguments, settings=QUIET, environment=author)
     except GitFailed:
         return False
     return True

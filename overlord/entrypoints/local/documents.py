@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from overlord.domain.text.plain import count, plain_line, size_text, visible
-from overlord.entrypoints.local.document_text import CPU_S, LEFT_OUT, REFUSED
+from overlord.entrypoints.local.build.document_text import CPU_S, LEFT_OUT, REFUSED
 from overlord.errors import NotFound, Refused
 
 MOST_FILES = 12
@@ -109,7 +109,7 @@ def _parsed(path: Path, kind: str, content: bytes, cpu_s: int) -> tuple[str, str
     """The text of a PDF or Word document as a process of its own reads it, and what that left out."""
     places = [place for place in sys.path if place]
     environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C.UTF-8", "PYTHONUTF8": "1"}
-    command = (sys.executable, "-P", "-s", "-m", "overlord.entrypoints.local.document_text", kind)
+    command = (sys.executable, "-P", "-s", "-m", "overlord.entrypoints.local.build.document_text", kind)
     try:
         done = subprocess.run(
             (*command, str(MOST_TEXT_BYTES * 2), str(cpu_s)),

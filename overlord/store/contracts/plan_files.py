@@ -34,3 +34,10 @@ def made_by(connection: sqlite3.Connection, job_id: int, session_id: str) -> boo
     """Whether some artifact is as this session left it."""
     query = "SELECT 1 FROM plan_files WHERE job_id = ? AND session_id = ? LIMIT 1"
     return connection.execute(query, (job_id, session_id)).fetchone() is not None
+
+
+def copy(connection: sqlite3.Connection, from_job: int, to_job: int, *, at: datetime) -> None:
+    """Give a job every artifact of another, as it stands now; who made it stays known."""
+    statement = """INSERT OR REPLACE INTO plan_files (job_id, path, text, session_id, at)
+                   SELECT ?, path, text, session_id, ? FROM plan_files WHERE job_id = ?"""
+    connection.execute(statement, (to_job, at.isoformat(), from_job))
