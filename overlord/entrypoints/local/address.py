@@ -36,7 +36,7 @@ async def fetch(forge: Path, address: str, ref: str) -> tuple[Sha, str]:
     try:
         if ref == "HEAD":
             ref = await _default_branch(forge, address)
-        await _git(forge, *arguments, address, f"+{ref}:{_FETCHED}")
+        await users_own_git(forge, *arguments, address, f"+{ref}:{_FETCHED}")
         commit = (await git(forge, "rev-parse", "--verify", f"{_FETCHED}^{{commit}}")).decode().strip()
         await git(forge, "update-ref", "-d", _FETCHED)
     except GitFailed as error:
@@ -45,14 +45,14 @@ async def fetch(forge: Path, address: str, ref: str) -> tuple[Sha, str]:
 
 
 async def _default_branch(forge: Path, address: str) -> str:
-    listing = (await _git(forge, "ls-remote", "--symref", address, "HEAD")).decode(errors="replace")
+    listing = (await users_own_git(forge, "ls-remote", "--symref", address, "HEAD")).decode(errors="replace")
     match = re.search(r"^ref: (refs/heads/\S+)\tHEAD$", listing, re.MULTILINE)
     if not listing.strip():
         raise Refused(f"{address} has no commits to start from")
     return match[1] if match else "HEAD"
 
 
-async def _git(forge: Path, *arguments: str) -> bytes:
+async def users_own_git(forge: Path, *arguments: str) -> bytes:
     """Git with the user's own configuration, where their credentials are; hooks and unusual protocols stay off."""
     environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
     environment |= {"HOME": str(Path.home()), "GIT_SSH_COMMAND": "ssh -o BatchMode=yes"}
