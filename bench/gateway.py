@@ -24,6 +24,7 @@ import httpx
 from bench.table import Figure, publish
 from minion.protocol import COMPLETIONS_PATH, Issue, SessionKind
 from overlord.adapters.clock import SystemClock
+from overlord.adapters.git.mirrors import GitMirrors
 from overlord.adapters.model import OpenAIModel
 from overlord.config_files import packaged
 from overlord.domain.contracts.constitution import load_contract
@@ -97,6 +98,7 @@ async def _session_apis(root: Path, url: str, count: int) -> AsyncIterator[list[
             home=home,
             database=database,
             model=model,
+            git=GitMirrors(home),
             clock=clock,
             wakeup=Wakeup(),
         )

@@ -186,30 +186,30 @@ async def overlord(
         models, forge, meters = _external_services(settings, clock, stack)
         number, check_held = await database.read(epoch) + 1, database.check_held
         runner = await choose_runners(current, stack, epoch=number, check=check_held, falls_back=falls_back)
-        session_api = SessionApiServer(
-            SessionApiParts(
-                current=current,
-                home=home,
-                database=database,
-                model=models[PRIMARY],
-                spare_models=models,
-                clock=clock,
-                wakeup=wakeup,
-                watchers=watchers,
-                meters=meters,
-            )
+        git = guarded(GitMirrors(home, extent=current.extent), check_held)
+        session_parts = SessionApiParts(
+            current=current,
+            home=home,
+            database=database,
+            model=models[PRIMARY],
+            git=git,
+            spare_models=models,
+            clock=clock,
+            wakeup=wakeup,
+            watchers=watchers,
+            meters=meters,
         )
-        stack.push_async_callback(session_api.close)
+        stack.push_async_callback((session_api := SessionApiServer(session_parts)).close)
         parts = Parts(
             current=current,
             home=home,
             database=database,
             evidence=EvidenceStore(home.evidence),
             forge=guarded(forge, database.check_held),
-            git=guarded(GitMirrors(home, extent=current.extent), database.check_held),
+            git=git,
             runner=runner,
             clock=clock,
-            assistant=GatewayAssistant(session_api.parts),
+            assistant=GatewayAssistant(session_parts),
             rubric=load_rubric(packaged("rubric.yaml"), "the built-in rubric"),
             notify=wakeup.notify,
             meters=meters,

@@ -45,12 +45,13 @@ def record_discovery(
     recording = {"answers": [*map(_mended, answers)], "questions": [*map(_mended, questions)]}
     answer = _sent(session, DISCOVERY_PATH, recording)
     _lay(session, answer["text"])
-    refused, unrecorded = answer["refused"], answer["unrecorded"]
-    said = [f"Recorded: {answer['recorded']}."]
-    if refused:
-        said.append(
-            "\n".join(["Refused; mend and record these again:", *(f"- {reason}" for reason in refused)])
-        )
+    unrecorded = answer["unrecorded"]
+    said = [
+        line
+        for intro, sentences in (("Recorded:", answer["recorded"]), ("Refused:", answer["refused"]))
+        for line in (intro, *(f"- {sentence}" for sentence in sentences))
+        if sentences
+    ]
     if unrecorded:
         said.append(f"Not looked at yet ({len(unrecorded)}): {', '.join(unrecorded)}.")
     else:

@@ -170,11 +170,17 @@ class Tool:
 
     def schema(self) -> dict[str, Any]:
         """The tool as chat completions list it."""
+        properties = {parameter.name: parameter.schema() for parameter in self.parameters}
+        # A schema refers to its definitions from the root, which is here.
+        definitions = {
+            name: of for schema in properties.values() for name, of in schema.pop("$defs", {}).items()
+        }
         parameters = {
             "type": "object",
-            "properties": {parameter.name: parameter.schema() for parameter in self.parameters},
+            "properties": properties,
             "required": [parameter.name for parameter in self.parameters if parameter.required],
             "additionalProperties": False,
+            **({"$defs": definitions} if definitions else {}),
         }
         function = {"name": self.name, "description": self.meaning, "parameters": parameters}
         return {"type": "function", "function": function}

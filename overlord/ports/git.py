@@ -12,7 +12,19 @@ from overlord.domain.scope.check import Change, Merge
 from overlord.domain.scope.occurrences import Occurrences
 
 
-class Git(Protocol):
+class GitContent(Protocol):
+    """What a commit of a mirror holds: all that a session API reads of it. Raises as `Git` does."""
+
+    async def listing(self, name: RepositoryName, commit: Sha) -> Mapping[str, str]:
+        """Every file of a commit with the name of its content (a blob's SHA); names that are no UTF-8 left out."""
+
+    async def read_files(
+        self, name: RepositoryName, commit: Sha, paths: Sequence[str], *, limit_bytes: int = 1_000_000
+    ) -> Mapping[str, bytes]:
+        """Those of the paths that are files at a commit, each with its content up to a limit; one call for many."""
+
+
+class Git(GitContent, Protocol):
     """Git on bare repositories of our own; never in a tree a session could write. Raises GitFailed, or
     GitUnavailable when this machine has no room for another program just now."""
 
@@ -105,14 +117,6 @@ class Git(Protocol):
 
     async def read_file(self, name: RepositoryName, commit: Sha, path: str) -> bytes | None:
         """A file's content at a commit, or None when it is not a file there."""
-
-    async def listing(self, name: RepositoryName, commit: Sha) -> Mapping[str, str]:
-        """Every file of a commit with the name of its content (a blob's SHA); names that are no UTF-8 left out."""
-
-    async def read_files(
-        self, name: RepositoryName, commit: Sha, paths: Sequence[str], *, limit_bytes: int = 1_000_000
-    ) -> Mapping[str, bytes]:
-        """Those of the paths that are files at a commit, each with its content up to a limit; one call for many."""
 
     async def occurrences(self, name: RepositoryName, commit: Sha, words: Sequence[str]) -> Occurrences:
         """Where the code of a commit defines symbols, and has them or whole phrases; what a bounded search does not come to is left

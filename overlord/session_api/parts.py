@@ -8,6 +8,7 @@ from overlord.domain.text.redaction import Redactor
 from overlord.home import Home
 from overlord.metrics import Meters
 from overlord.ports.clock import Clock
+from overlord.ports.git import GitContent
 from overlord.ports.model import Model
 from overlord.session_api.in_flight import Flight
 from overlord.session_api.limits import SessionLimits
@@ -31,6 +32,8 @@ class SessionApiParts:
     database: Database
     model: Model
     """The endpoint of the `model` section."""
+    git: GitContent
+    """What commits hold: a proposed contract and a recorded answer are held against it."""
     clock: Clock
     wakeup: Wakeup
     watchers: Wakeup = field(default_factory=Wakeup)

@@ -18,6 +18,8 @@ from minion.protocol import (
     ANSWERS_PATH,
     BRIEF_PATH,
     COMPLETIONS_PATH,
+    CONTRACT_PATH,
+    DISCOVERY_PATH,
     EVENTS_PATH,
     MESSAGES_PATH,
     REPORT_PATH,
@@ -29,7 +31,7 @@ from minion.protocol import (
 from overlord.domain.session import CONTAINER_UID, Session
 from overlord.errors import Fenced
 from overlord.failpoints import Failpoint
-from overlord.session_api import git, messages, sessions, wire
+from overlord.session_api import bootstrap, git, messages, sessions, wire
 from overlord.session_api.gateway import gateway
 from overlord.session_api.listener import SessionApp, SessionListener
 from overlord.session_api.parts import SessionApiParts
@@ -160,6 +162,8 @@ def _application(keeper: SessionApiServer) -> ASGIApp:
             Route(EVENTS_PATH, call(sessions.events, SessionKind.WORK, SessionKind.SETUP), methods=["POST"]),
             Route(ANSWERS_PATH + "/{question_id}", call(sessions.answers, SessionKind.WORK), methods=["GET"]),
             Route(MESSAGES_PATH, call(messages.messages, SessionKind.WORK), methods=["POST"]),
+            Route(CONTRACT_PATH, call(bootstrap.contract, SessionKind.WORK), methods=["POST"]),
+            Route(DISCOVERY_PATH, call(bootstrap.discovery, SessionKind.WORK), methods=["POST"]),
             Route(REPORT_PATH, report, methods=["POST"]),
             Route(COMPLETIONS_PATH, call(gateway.completions, SessionKind.WORK), methods=["POST"]),
         ],

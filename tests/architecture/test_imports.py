@@ -239,6 +239,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "git",
         "listener",
         "messages",
+        "bootstrap",
         "sessions",
         "server",
     ),

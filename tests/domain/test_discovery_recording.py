@@ -64,7 +64,7 @@ def _recorded(
     on: Discovery = FRESH,
     texts: Mapping[str, str] = TEXTS,
 ) -> Recorded:
-    text = json.dumps({"items": items, "questions": new}).encode()
+    text = json.dumps({"answers": items, "questions": new}).encode()
     return record(on, read_recording(text), texts)
 
 
@@ -321,12 +321,12 @@ def test_hidden_characters_are_not_kept() -> None:
         (b"{}", "it records nothing"),
         (b'{"item": []}', "item: there is no such key"),
         (
-            b'{"items": [{"id": "a", "confidence": "sure"}]}',
-            "items.0.confidence: Input should be 'low', 'medium' or 'high'",
+            b'{"answers": [{"id": "a", "confidence": "sure"}]}',
+            "answers.0.confidence: Input should be 'low', 'medium' or 'high'",
         ),
         (b'{"questions": [{"kind": "question", "section": "s", "ask": "What?"}]}', "questions.0.kind"),
         (b'{"questions": [{"kind": "gap", "section": "s", "ask": "What?", "tier": 4}]}', "questions.0.tier"),
-        (json.dumps({"items": [{"id": "a", "answer": "x" * 5_000}]}).encode(), "at most 4000 characters"),
+        (json.dumps({"answers": [{"id": "a", "answer": "x" * 5_000}]}).encode(), "at most 4000 characters"),
         (b" " * (MOST_BYTES + 1), "400,001 bytes long; 400,000 are the most"),
     ],
 )
@@ -337,17 +337,19 @@ def test_what_cannot_be_read_is_refused(text: bytes, said: str) -> None:
 
 def test_every_problem_is_said_at_once() -> None:
     with pytest.raises(RecordingError) as refused:
-        read_recording(b'{"items": [{"answer": 1}, {"id": "a", "more": 1}], "questions": [{"kind": "gap"}]}')
+        read_recording(
+            b'{"answers": [{"answer": 1}, {"id": "a", "more": 1}], "questions": [{"kind": "gap"}]}'
+        )
     lines = str(refused.value).splitlines()
     assert [line.split(":")[0] for line in lines] == [
-        "items.0.id",
-        "items.0.answer",
-        "items.1.more",
+        "answers.0.id",
+        "answers.0.answer",
+        "answers.1.more",
         "questions.0.section",
         "questions.0.ask",
     ]
     with pytest.raises(RecordingError, match="and 10 more"):
-        read_recording(json.dumps({"items": [{} for _ in range(40)]}).encode())
+        read_recording(json.dumps({"answers": [{} for _ in range(40)]}).encode())
 
 
 def test_large_files_are_looked_through_once() -> None:
@@ -388,7 +390,7 @@ def test_any_recording_is_kept_or_refused_with_a_word_on_each_part(
 ) -> None:
     known = _with_code()
     try:
-        read = read_recording(json.dumps({"items": items, "questions": new}).encode())
+        read = read_recording(json.dumps({"answers": items, "questions": new}).encode())
     except RecordingError as error:
         assert str(error)
         return

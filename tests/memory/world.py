@@ -107,12 +107,14 @@ class MemoryWorld(World):
             stack.push_async_callback(database.close)
             held = _current(settings, await database.read(managed.added))
             model = MemoryModel(self.model, self.model.key)
+            git = self._before("git", self.git)
             session_api = MemorySessionApis(
                 SessionApiParts(
                     current=held,
                     home=home,
                     database=database,
                     model=model,
+                    git=git,
                     spare_models=dict.fromkeys((PRIMARY, *settings.endpoints), model),
                     clock=clock,
                     wakeup=wakeup,
@@ -132,7 +134,7 @@ class MemoryWorld(World):
                 database=database,
                 evidence=EvidenceStore(home.evidence),
                 forge=self._before("forge", MemoryForge(self.forge)),
-                git=self._before("git", self.git),
+                git=git,
                 runner=self._before("runner", runner),
                 assistant=self._before("assistant", GatewayAssistant(session_api.parts)),
                 clock=clock,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from minion.agent.model import ToolCall
 from minion.agent.prompt import MISSION, layers
@@ -28,7 +29,14 @@ MakeDoor = Callable[..., SessionApi]
 Run = Callable[..., int]
 
 FILES = {"calc.py": "x = 1\n"}
-SCHEMA = json.dumps({"type": "object", "properties": {"roles": {"type": "object"}}, "required": ["roles"]})
+SCHEMA = json.dumps(
+    {
+        "type": "object",
+        "properties": {"roles": {"$ref": "#/$defs/Roles"}},
+        "required": ["roles"],
+        "$defs": {"Roles": {"type": "object"}},
+    }
+)
 VALID = {"contract": "small", "roles": {"minion": {}}}
 YAML = "contract: small\nroles:\n  minion: {}\n"
 SCOPES = (
@@ -50,9 +58,9 @@ def judged(*problems: str, left: int = 11, yaml: str = YAML) -> bytes:
 
 
 def recorded(
-    number: int, *, refused: tuple[str, ...] = (), unrecorded: tuple[str, ...] = (), left: int = 29
+    *accepted: str, refused: tuple[str, ...] = (), unrecorded: tuple[str, ...] = (), left: int = 29
 ) -> bytes:
-    said = {"recorded": number, "refused": refused, "unrecorded": unrecorded, "open": 2, "left": left}
+    said = {"recorded": accepted, "refused": refused, "unrecorded": unrecorded, "open": 2, "left": left}
     return json.dumps({**said, "text": "# Discovery\n"}).encode()
 
 
@@ -97,6 +105,9 @@ def test_the_schema_of_a_contract_is_the_one_of_the_terms() -> None:
     assert contract["type"] == "object"
     assert contract["required"] == ["roles"]
     assert contract["description"]
+    check = Draft202012Validator(tool["parameters"]).is_valid
+    assert check({"contract": VALID})
+    assert not check({"contract": {"roles": 7}}), "what it refers to is found"
     [without] = tools_of(make_brief(terms=terms(Bootstrap.CONTRACT)))["propose_contract"].parameters
     assert without.schema() == {"type": "object", "description": "The whole contract."}
 
@@ -268,8 +279,8 @@ def test_what_was_read_is_recorded(make_door: MakeDoor, run: Run) -> None:
         FILES, terms=terms(Bootstrap.DISCOVERY, plan=plan), scope=Scope(patterns=("plan/notes.md",))
     )
     session_api.record_answers = [
-        recorded(1, refused=("who: the quote is not in a.md",), unrecorded=("who", "where")),
-        recorded(2, left=0),
+        recorded("what: recorded", refused=("who: the quote is not in a.md",), unrecorded=("who", "where")),
+        recorded("who: kept", "gap.1: added", left=0),
     ]
     answer = {"id": "what", "answer": "A calculator", "confidence": "High ", "source": "a.md", "quote": None}
     question = {"kind": "Conflict", "tier": "1", "section": "s", "ask": "Which?", "alternatives": "both"}
@@ -297,11 +308,11 @@ def test_what_was_read_is_recorded(make_door: MakeDoor, run: Run) -> None:
         ),
     ]
     assert session_api.tool_results(1) == [
-        "Recorded: 1.\nRefused; mend and record these again:\n- who: the quote is not in a.md\n"
+        "Recorded:\n- what: recorded\nRefused:\n- who: the quote is not in a.md\n"
         "Not looked at yet (2): who, where."
     ]
     assert session_api.tool_results(2) == [
-        "Recorded: 2.\nEvery id was looked at. End with task_complete once nothing else needs a question.\n"
+        "Recorded:\n- who: kept\n- gap.1: added\nEvery id was looked at. End with task_complete once nothing else needs a question.\n"
         "No more can be recorded in this session: end it with task_complete."
     ]
     assert "# Discovery" in session_api.tool_results(3)[0]

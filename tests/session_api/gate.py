@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 
 from minion.protocol import COMPLETIONS_PATH, SessionKind
+from overlord.adapters.git.mirrors import GitMirrors
 from overlord.adapters.model import OpenAIModel
 from overlord.domain.session import Session
 from overlord.embedded.model import EmbeddedModel
@@ -120,6 +121,7 @@ async def open_gate(
                 home=home,
                 database=database,
                 model=adapters["primary"],
+                git=GitMirrors(home),
                 spare_models=adapters,
                 clock=clock,
                 wakeup=Wakeup(),

@@ -75,6 +75,7 @@ class Ground:
                 home=self.home,
                 database=self.database,
                 model=self.client,
+                git=GitMirrors(self.home),
                 clock=self.clock,
                 wakeup=self.wakeup,
             )

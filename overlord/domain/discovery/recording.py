@@ -115,16 +115,16 @@ class Recording(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    items: Annotated[
+    answers: Annotated[
         tuple[RecordedAnswer, ...], Field(max_length=MOST_QUESTIONS), BeforeValidator(as_tuple)
     ] = ()
     questions: Annotated[tuple[NewQuestion, ...], Field(max_length=MOST_NEW), BeforeValidator(as_tuple)] = ()
 
     @model_validator(mode="after")
     def _says_something(self) -> "Recording":
-        if not self.items and not self.questions:
+        if not self.answers and not self.questions:
             raise ValueError(
-                "it records nothing: name what you found in `items`, or what to ask in `questions`"
+                "it records nothing: name what you found in `answers`, or what to ask in `questions`"
             )
         return self
 
@@ -155,7 +155,7 @@ def read_recording(text: bytes) -> Recording:
 def record(discovery: Discovery, recording: Recording, texts: Mapping[str, str]) -> Recorded:
     """The discovery with what was recorded. `texts` are the files by path that quotes are looked up in."""
     desk = _Desk(discovery=discovery, texts=texts)
-    for item in recording.items:
+    for item in recording.answers:
         desk.take(item)
     for question in recording.questions:
         desk.add(question)

@@ -30,11 +30,19 @@ def of_job(connection: sqlite3.Connection, job_id: int) -> ContractDraft | None:
 
 
 def put(
-    connection: sqlite3.Connection, job_id: int, text: str, problems: Sequence[str], *, at: datetime
+    connection: sqlite3.Connection,
+    job_id: int,
+    text: str,
+    problems: Sequence[str],
+    *,
+    at: datetime,
+    is_best: bool | None = None,
 ) -> ContractDraft:
-    """Count a proposal, and keep it if it is no worse than the best so far. Returns the best."""
+    """Count a proposal, and keep it if it is no worse than the best so far: `is_best`, or what the number of problems says.
+    Returns the best."""
     known = of_job(connection, job_id)
-    is_best = known is None or len(problems) <= len(known.problems)
+    if is_best is None:
+        is_best = known is None or len(problems) <= len(known.problems)
     kept_text = text if known is None or is_best else known.text
     kept_problems = tuple(problems) if known is None or is_best else known.problems
     connection.execute(
