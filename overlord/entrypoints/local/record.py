@@ -39,6 +39,10 @@ class Record:
     model: str = ""
     runner: str = ""
     budget_usd: float | None = None
+    merge: str = ""
+    """What the user said of merging the result, as `MergeWish`; "" for a run, whose branch stays beside theirs."""
+    fixes: int | None = None
+    """The job that it mends."""
     landed: tuple[Landed, ...] = ()
 
     def result(self, head: str | None) -> Landed | None:
