@@ -60,7 +60,7 @@ EVERYWHERE = (
     *("skills approve", "skills reject", "skills retire"),
 )
 """Commands that look at the daemon's state, and with `--repo` at that of a repository's local runs."""
-LOCAL = ("run", "resume", "retry", "history")
+LOCAL = ("run", "build", "fix", "resume", "retry", "history")
 """Commands that are about a repository's local runs, of the one around the working directory where none is named."""
 
 URL, TOKEN = "OVERLORD_URL", "OVERLORD_TOKEN"

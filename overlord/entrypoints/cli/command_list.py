@@ -16,7 +16,7 @@ from overlord.entrypoints.invocation import check_here, choose_address
 HERE_ALONE = frozenset(
     {
         *("serve", "demo", "open", "init", "check", "doctor", "config", "gc", "backup", "restore"),
-        *("run", "retry", "history", "ledger", "completion"),
+        *("run", "build", "fix", "retry", "history", "ledger", "completion"),
     }
 )
 """Commands that are about this machine: those that are about the state of a daemon find out by themselves."""
@@ -86,6 +86,22 @@ def run() -> Loaded:
     from overlord.entrypoints.cli.commands import run
 
     return run.run
+
+
+@app.command()
+def build() -> Loaded:
+    """Have a requirement built under the repository's own contract: plan, gates, roles. `--dry-run` shows what would be done."""
+    from overlord.entrypoints.cli.commands import build
+
+    return build.build
+
+
+@app.command()
+def fix() -> Loaded:
+    """Have a failed job mended, from the phase that failed; or what a report says, with `--file`."""
+    from overlord.entrypoints.cli.commands import build
+
+    return build.fix
 
 
 @app.command()

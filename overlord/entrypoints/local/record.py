@@ -41,6 +41,10 @@ class Record:
     budget_usd: float | None = None
     accepts: bool = False
     """Whether what an architect proposes counts as the user's answer to its questions."""
+    merge: str = ""
+    """What the user said of merging the result, as `MergeWish`; "" for a run, whose branch stays beside theirs."""
+    fixes: int | None = None
+    """The job that it mends."""
     landed: tuple[Landed, ...] = ()
 
     def result(self, head: str | None) -> Landed | None:

@@ -28,6 +28,8 @@ from overlord.settings.load import Settings, contract_for
 from overlord.store.database import open_reader
 from overlord.verbs.typed_words import after_overlord
 
+REFUSED = 5
+"""The exit code where a run passed, and could not be merged as things stand."""
 _PLAIN_DIFF = ("--no-ext-diff", "--no-textconv", "--no-color")
 
 
@@ -40,6 +42,10 @@ class Outcome:
     job: Job
     story: Story
     interrupted: bool = False
+    merged: str = ""
+    """The sentence that says so, where its branch was merged."""
+    merge_refused: str = ""
+    """Why it was not, where that was asked for in advance."""
 
     @property
     def landed(self) -> Landed | None:
@@ -57,6 +63,8 @@ class Outcome:
     def code(self) -> int:
         if self.interrupted:
             return INTERRUPTED
+        if self.passed and self.merge_refused:
+            return REFUSED
         return 0 if self.passed else 1
 
 
@@ -82,11 +90,19 @@ async def deliver(outcome: Outcome) -> Outcome:
         branch=job.branch,
         head=job.head_sha,
         base=job.base,
-        onto=Sha(record.base if place.checkout else job.base),
+        onto=_onto(place, record, job),
     )
     landed = Landed(head=job.head_sha, branch=branch, commit=commit)
     record = records.save(place, replace(record, landed=(*record.landed, landed)))
     return replace(outcome, record=record)
+
+
+def _onto(place: Place, record: Record, job: Job) -> Sha:
+    """The user's own commit for the one the work began from: a run that mends another may have begun from that one's."""
+    if place.checkout is None:
+        return job.base
+    known = (record, *records.every(place))
+    return Sha(next((item.base for item in known if item.forge_base == job.base), job.base))
 
 
 async def show(outcome: Outcome, screen: Screen, *, json: bool) -> None:
@@ -130,6 +146,8 @@ def as_data(outcome: Outcome) -> dict[str, Any]:
         "base": outcome.record.base,
         "branch": outcome.landed.branch if outcome.landed else "",
         "commit": outcome.landed.commit if outcome.landed else "",
+        "merged": bool(outcome.merged),
+        "merge_refused": outcome.merge_refused,
         "tokens": story.usage.total,
         "cost_usd": None if story.cost_nusd is None else story.cost_nusd / NANO,
         "work_s": round(story.work_s, 1),
@@ -203,9 +221,13 @@ def _branch(outcome: Outcome, landed: Landed) -> list[str]:
             "  git merge FETCH_HEAD",
         ]
     git_there = "git" if place.named == HERE else f"git -C {shlex.quote(place.named)}"
+    if outcome.merged:
+        return [outcome.merged, f"  {git_there} diff {outcome.record.base[:12]} {branch}"]
     lines = [
         f"The result is the branch {landed.branch}; your files and what you have checked out are as they were."
     ]
+    if outcome.merge_refused:
+        lines.append(f"It was not merged into {line(outcome.record.onto)}: {outcome.merge_refused}. By hand:")
     if landed.branch != outcome.job.branch:
         lines[:0] = [f"There is a branch {outcome.job.branch} of yours already, and it was left alone."]
     return [*lines, f"  {git_there} diff {onto}...{branch}", f"  {git_there} merge {branch}"]

@@ -12,6 +12,8 @@ from overlord.domain.job import Job, JobState
 from overlord.entrypoints.local import address, checkout, preflight, result, transfer
 from overlord.entrypoints.local import record as records
 from overlord.entrypoints.local.asking import can_ask
+from overlord.entrypoints.local.build import offer_merge
+from overlord.entrypoints.local.build.offer_merge import MergeWish
 from overlord.entrypoints.local.interruption import INTERRUPTED
 from overlord.entrypoints.local.local_session import LocalSession
 from overlord.entrypoints.local.record import Record
@@ -47,6 +49,11 @@ class WorkRequest:
     """Whether what an architect proposes counts as the user's answer to its questions."""
     is_preview: bool = False
     """Whether nobody is asked and no last page is shown: who calls shows what came of it."""
+    merge: MergeWish = MergeWish.UNSAID
+    fixes: int | None = None
+    """The job that the run mends."""
+    based_on: Record | None = None
+    """The run whose start is its start too."""
 
     def over(self, record: Record) -> Record:
         """A run with these options."""
@@ -56,6 +63,8 @@ class WorkRequest:
             model=self.model or record.model,
             runner=self.runner or record.runner,
             budget_usd=record.budget_usd if self.budget_usd is None else self.budget_usd,
+            merge=self.merge or record.merge,
+            fixes=self.fixes or record.fixes,
         )
 
 
@@ -66,7 +75,12 @@ async def run(local_session: LocalSession, work_request: WorkRequest) -> int:
         Record(number=0, title=work_request.title, base="", forge_base="", base_branch="", onto="")
     )
     await _check_ready(local_session, draft)
-    draft = await _based(local_session, draft, work_request.base)
+    if (like := work_request.based_on) is not None:
+        draft = replace(
+            draft, base=like.base, forge_base=like.forge_base, base_branch=like.base_branch, onto=like.onto
+        )
+    else:
+        draft = await _based(local_session, draft, work_request.base)
     number = await local_session.forge.open_issue(
         local_session.place.repository, work_request.title, work_request.body, author=local_session.author()
     )
@@ -112,7 +126,12 @@ async def resume(local_session: LocalSession, number: int | None, work_request: 
         if number is not None
         else records.every(local_session.place)[::-1]
     )
-    open_runs = [record for record in named if _is_open(local_session, record)]
+    merges = number is not None and work_request.merge is MergeWish.YES
+    open_runs = [
+        record
+        for record in named
+        if _is_open(local_session, record) or (merges and _is_done(local_session, record))
+    ]
     if not open_runs:
         local_session.screen.write('Nothing is open here. `overlord run "what you want"` starts something.')
     begun = [record for record in open_runs if not _waits(local_session, record)]
@@ -172,6 +191,7 @@ async def _finish(
                 local_session.screen.write(choice.notice)
             await local_session.forge.move_default(place.repository, record.base_branch, record.forge_base)
             if job is None or labels:
+                _ask_for_fix(local_session, record)
                 await local_session.forge.label(place.repository, record.number, settings.labels.work)
             ended = await work(
                 settings,
@@ -189,8 +209,33 @@ async def _finish(
     if is_preview:
         return INTERRUPTED if interrupted else 0
     outcome = await result.deliver(result.read(place, record, settings, job, interrupted=interrupted))
+    outcome = await offer_merge.settle(outcome)
     await result.show(outcome, local_session.screen, json=local_session.json)
+    if can_ask() and not local_session.json:
+        await offer_merge.offer(outcome, local_session.interruption)
     return outcome.code
+
+
+def _ask_for_fix(local_session: LocalSession, record: Record) -> None:
+    """Write down, before the issue is taken up, which job its own mends: so a kill in between forgets nothing."""
+    space = local_session.place.repository
+
+    def ask(connection: sqlite3.Connection) -> None:
+        if issue_requests.of_issue(connection, space, record.number) is None:
+            issue_requests.request(
+                connection,
+                space=space,
+                kind=RequestKind.FIX,
+                title=record.title,
+                body="",
+                options=RequestOptions(from_job=record.fixes),
+                actor=person(),
+                at=local_session.now(),
+                issue_number=record.number,
+            )
+
+    if record.fixes is not None:
+        local_session.write(Failpoint.ISSUE_REQUESTED, ask)
 
 
 async def _based(local_session: LocalSession, record: Record, base: str) -> Record:

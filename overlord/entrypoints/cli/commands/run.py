@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from overlord.entrypoints.invocation import choose_repository
+from overlord.entrypoints.local.build.requirement import BODY_CHARS, TITLE_CHARS
 from overlord.entrypoints.process_environment import environment
 from overlord.entrypoints.terminal.show import age, as_json, console, table
 from overlord.errors import OverlordError
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 Act = Callable[["LocalSession"], Awaitable[int]]
 """A verb, done at a desk; its exit code."""
-TITLE_CHARS, BODY_CHARS = 256, 65_536
-"""What an issue may have."""
 
 
 class RunnerName(StrEnum):
@@ -39,6 +38,12 @@ Model = Annotated[str, typer.Option(help="The model; what is configured, or Olla
 Runner = Annotated[RunnerName | None, typer.Option(help="What sessions run in.")]
 Budget = Annotated[float | None, typer.Option(min=0.01, help="The most it may cost, in USD.")]
 Scope = Annotated[list[str], typer.Option(help="What it may write, as src/**; may be given more than once.")]
+MergeNow = Annotated[
+    bool | None,
+    typer.Option(
+        "--merge/--no-merge", help="Merge the result, if it passes, into the branch it started from."
+    ),
+]
 Base = Annotated[str, typer.Option(help="The branch, tag or commit to start from; HEAD if absent.")]
 
 
@@ -58,7 +63,7 @@ def run(
     """Have one thing done in a repository, and judged; the result is a branch in it, and nothing else is touched."""
     if not title.strip() or len(title) > TITLE_CHARS:
         raise typer.BadParameter(f"a title has 1 to {TITLE_CHARS} characters; more goes into --body")
-    text = _body(body, body_file)
+    text = body_text(body, body_file)
 
     def begin() -> Act:
         from overlord.entrypoints.local import start
@@ -87,6 +92,7 @@ def resume(
     model: Model = "",
     runner: Runner = None,
     budget: Budget = None,
+    merge: MergeNow = None,
     json: Json = False,
 ) -> None:
     """Go on with what was interrupted; where nothing was, ask what waits for an answer."""
@@ -94,7 +100,7 @@ def resume(
     def go_on() -> Act:
         from overlord.entrypoints.local import start
 
-        work_request = _work_request(model, runner, budget)
+        work_request = _work_request(model, runner, budget, merge=merge)
         return lambda local_session: start.resume(local_session, number, work_request)
 
     in_local_session(repo, json, go_on)
@@ -168,13 +174,17 @@ def history(
         table(("run", "job", "title", "state", "cost", "work", "branch", "age"), rows)
 
 
-def _work_request(model: str, runner: RunnerName | None, budget: float | None) -> "WorkRequest":
+def _work_request(
+    model: str, runner: RunnerName | None, budget: float | None, *, merge: bool | None = None
+) -> "WorkRequest":
+    from overlord.entrypoints.local.build.offer_merge import MergeWish
     from overlord.entrypoints.local.start import WorkRequest
 
-    return WorkRequest(model=model, runner=runner or "", budget_usd=budget)
+    said = {True: MergeWish.YES, False: MergeWish.NO, None: MergeWish.UNSAID}
+    return WorkRequest(model=model, runner=runner or "", budget_usd=budget, merge=said[merge])
 
 
-def _body(body: str, file: str) -> str:
+def body_text(body: str, file: str) -> str:
     if body and file:
         raise typer.BadParameter("give --body or --body-file, not both")
     text = body

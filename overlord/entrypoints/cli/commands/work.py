@@ -52,6 +52,7 @@ def resume(
     model: local.Model = "",
     runner: local.Runner = None,
     budget: local.Budget = None,
+    merge: local.MergeNow = None,
     json: local.Json = False,
 ) -> None:
     """Let paused work go on (`resume owner/repo`, `resume --all`), or a run (`resume 2`).
@@ -64,6 +65,6 @@ def resume(
     what, everything = ("", True) if what == "everything" else (what, everything)
     run = int(what) if RUN.fullmatch(what) else None
     if run is not None or not (what or everything):
-        local.resume(number=run, repo=repo, model=model, runner=runner, budget=budget, json=json)
+        local.resume(number=run, repo=repo, model=model, runner=runner, budget=budget, merge=merge, json=json)
     else:
         give(Command(name="resume", arguments=Resume(space=what or None)))
