@@ -171,7 +171,9 @@ async def _carry_out(
         connection.execute("RELEASE command")
         processed_comments.add(connection, done)
 
-    await parts.database.write(Failpoint.COMMENT_PROCESSED, carry_out)
+    asks = command.command is not None and command.command.verb.opens_issue
+    point = Failpoint.ISSUE_REQUESTED if asks else Failpoint.COMMENT_PROCESSED
+    await parts.database.write(point, carry_out)
 
 
 def _refusal(error: OverlordError) -> str:
