@@ -12,7 +12,7 @@ from minion.workspace.workspace import Workspace
 
 @dataclass(slots=True, kw_only=True)
 class Session:
-    """One session. Only `turn`, `questions` and `warned` change while it runs."""
+    """One session. Only the fields with defaults change while it runs."""
 
     brief: Brief
     session_api: SessionApi
@@ -24,6 +24,8 @@ class Session:
     questions: int = 0
     warned: bool = False
     """Whether the model was told once that its finished work looks wrong."""
+    is_contract_settled: bool = False
+    """Whether the contract it proposed last is valid, or no proposal is left to it."""
 
     @property
     def ending(self) -> str:

@@ -64,6 +64,11 @@ class Bootstrap(StrEnum):
     CONTRACT = "contract"
     """The contract it proposes: `propose_contract`."""
 
+    @property
+    def path(self) -> str:
+        """The file of the plan that has what was recorded. Overlord writes it, and the tool that records does in the working copy."""
+        return "plan/discovery.md" if self is Bootstrap.DISCOVERY else "plan/contract.yaml"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:

@@ -1,13 +1,13 @@
 """What a contract's terms make of a session's tools: fewer of them, and words that only its phase knows.
 
-The tools that end a session are always there. A consultation reads, runs commands and answers; it writes nothing.
+The tools that end a session are always there, and so is the one that records for a repository's first job. A consultation reads, runs commands and answers; it writes nothing.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
 
 from minion.protocol import Brief, Terms
-from minion.tools import answer, read, search
+from minion.tools import answer, bootstrap, read, search
 from minion.tools.command_list import may_start
 from minion.tools.tool import Parameter, Tool
 
@@ -23,6 +23,9 @@ def tools_under(brief: Brief, terms: Terms, tools: Mapping[str, Tool]) -> dict[s
     if terms.tools:
         always = (*ENDINGS, "use_skill") if brief.skills else ENDINGS
         kept = {name: tool for name, tool in kept.items() if name in terms.tools or name in always}
+    if terms.bootstrap is not None and terms.consultation is None:
+        tool = bootstrap.tool_for(terms.bootstrap, terms.contract_schema)
+        kept[tool.name] = tool
     if terms.consultation is not None:
         kept = {name: tool for name, tool in kept.items() if name in (*_CONSULTED, "task_blocked")}
         kept["give_answer"] = answer.tool_for(terms.consultation)

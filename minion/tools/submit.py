@@ -1,7 +1,7 @@
 """Ending the session: done, or blocked. Finished work is committed and pushed before it is called finished."""
 
 from minion.errors import GitFailed, ToolError
-from minion.protocol import Outcome, Terms
+from minion.protocol import Bootstrap, Outcome, Terms
 from minion.session import Session
 from minion.tools.tool import Kind, Parameter, Submission, Tool
 
@@ -38,8 +38,13 @@ def task_complete(
 
 def _doubt(session: Session, tree: str, outcome: str) -> str:
     """What an evaluator would certainly send back."""
+    terms = session.brief.terms
+    if terms is not None and terms.bootstrap is Bootstrap.CONTRACT and not session.is_contract_settled:
+        return (
+            "No contract was proposed, or the last one is not valid. Mend its problems with propose_contract."
+        )
     changed = session.workspace.changed(tree)
-    if not changed and outcome == "done" and _needs_change(session.brief.terms):
+    if not changed and outcome == "done" and _needs_change(terms):
         return "No file of the repository has changed. If the task cannot be done, use task_blocked."
     outside = session.territory.outside(changed)
     if not outside:
@@ -50,6 +55,8 @@ def _doubt(session: Session, tree: str, outcome: str) -> str:
 
 def _needs_change(terms: Terms | None) -> bool:
     """Whether work that changes no file misses what is asked for."""
+    if terms is not None and terms.bootstrap is not None:
+        return False  # what it records is its work
     return terms is None or any(
         item.partition(":")[0].strip() in ("diff_non_empty", "evaluation_passed") for item in terms.criteria
     )

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -11,13 +11,29 @@ from minion.protocol import Outcome
 
 
 class Kind(StrEnum):
-    """The JSON type of a parameter; `texts` is an array of strings, `texts_by_name` an object of them."""
+    """What a parameter holds."""
 
-    TEXT = "string"
-    NUMBER = "integer"
-    FLAG = "boolean"
-    TEXTS = "array"
-    TEXTS_BY_NAME = "object"
+    TEXT = "text"
+    NUMBER = "number"
+    FLAG = "flag"
+    TEXTS = "texts"
+    TEXTS_BY_NAME = "texts by name"
+    DOCUMENT = "document"
+    """An object of a given schema. Where a model sends it as a text that is no JSON, that text is its value."""
+    OBJECTS = "objects"
+    """A list of objects of a given schema."""
+
+
+_TYPES = {
+    Kind.TEXT: "string",
+    Kind.NUMBER: "integer",
+    Kind.FLAG: "boolean",
+    Kind.TEXTS: "array",
+    Kind.TEXTS_BY_NAME: "object",
+    Kind.DOCUMENT: "object",
+    Kind.OBJECTS: "array",
+}
+"""The JSON type of each kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,9 +47,15 @@ class Parameter:
     choices: Sequence[str] = ()
     least: int | None = None
     most: int | None = None
+    of: Mapping[str, Any] = field(default_factory=dict)
+    """The JSON schema of a document, or of each of the objects."""
 
     def schema(self) -> dict[str, Any]:
-        schema: dict[str, Any] = {"type": self.kind, "description": self.meaning}
+        schema: dict[str, Any] = {"type": _TYPES[self.kind], "description": self.meaning}
+        if self.kind is Kind.DOCUMENT:
+            schema = {**self.of, **schema}
+        if self.kind is Kind.OBJECTS:
+            schema["items"] = {**self.of, "type": "object"}
         if self.kind is Kind.TEXTS:
             schema["items"] = {"type": "string"}
         if self.kind is Kind.TEXTS_BY_NAME:
@@ -46,8 +68,12 @@ class Parameter:
             schema["maximum"] = self.most
         return schema
 
-    def read(self, value: object) -> str | int | tuple[str, ...] | dict[str, str]:
+    def read(self, value: object) -> object:
         """The value in this parameter's type, forgiving what models commonly get wrong. Raises ToolError."""
+        if self.kind is Kind.DOCUMENT:
+            return self._document(value)
+        if self.kind is Kind.OBJECTS:
+            return self._objects(value)
         if self.kind is Kind.NUMBER:
             return self._number(value)
         if self.kind is Kind.TEXTS:
@@ -86,6 +112,29 @@ class Parameter:
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise ToolError(f"{self.name} must be a list of strings.")
         return tuple(_encodable(self.name, item) for item in value)
+
+    def _document(self, value: object) -> dict[str, Any] | str:
+        read = _json_in(_without_fence(value)) if isinstance(value, str) else value
+        if isinstance(read, dict):
+            return read
+        if isinstance(value, str) and value.strip():
+            return _encodable(self.name, _without_fence(value))
+        raise ToolError(f"{self.name} must be an object, not {_type(value)}.")
+
+    def _objects(self, value: object) -> tuple[dict[str, Any], ...]:
+        if isinstance(value, str):
+            value = _json_in(value)
+        if isinstance(value, dict):
+            value = [value]
+        if not isinstance(value, list):
+            raise ToolError(f"{self.name} must be a list of objects, not {_type(value)}.")
+        return tuple(self._object(number, item) for number, item in enumerate(value, 1))
+
+    def _object(self, number: int, value: object) -> dict[str, Any]:
+        value = _json_in(value) if isinstance(value, str) else value
+        if not isinstance(value, dict):
+            raise ToolError(f"{self.name} must be a list of objects; item {number} is {_type(value)}.")
+        return value
 
     def _texts_by_name(self, value: object) -> dict[str, str]:
         if isinstance(value, str):
@@ -146,8 +195,24 @@ class Tool:
 def _list_in(text: str) -> object:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return [text]
+
+
+def _json_in(text: str) -> object:
+    """What a text holds as JSON; the text itself where it is none."""
+    try:
+        return json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _without_fence(text: str) -> str:
+    """A text without the marks that Markdown puts round code."""
+    lines = text.strip().splitlines(keepends=True)
+    if len(lines) > 1 and lines[0].startswith("```") and lines[-1].strip() == "```":
+        return "".join(lines[1:-1])
+    return text
 
 
 def _encodable(name: str, text: str) -> str:

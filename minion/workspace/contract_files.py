@@ -10,6 +10,7 @@ submodules and of what commands unpack are not looked at. A secret that was comm
 """
 
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -32,7 +33,9 @@ class ContractFiles:
             for mode, patterns in ((scope.mode, named), (Scope().mode, terms.plan_outputs))
             if patterns
         )
-        self._has_plan = bool(self._laid or self._opened)
+        self._has_plan = bool(self._laid or self._opened or terms.bootstrap)
+        self._recorded = terms.bootstrap.path if terms.bootstrap is not None else ""
+        """The file of the plan that a tool which records writes, and nothing else."""
         self._is_secret = path_matcher(terms.secret_paths) if terms.secret_paths else None
         self._entries: tuple[str, ...] = ()
         """The secret files as the index has them."""
@@ -45,6 +48,8 @@ class ContractFiles:
         """Why a path may not be written whatever the scope says; empty where the scope decides."""
         if self.is_hidden(path):
             return f"{path} is kept from this session by its contract: it is neither read nor written."
+        if path == self._recorded:
+            return f"{path} has what was recorded: its tool writes it, and nothing else does."
         if self._has_plan and is_plan(path) and not any(scope.allows(path) for scope in self._opened):
             return f"{path} is of the job's plan, which this session reads and does not write."
         return ""
@@ -74,6 +79,13 @@ class ContractFiles:
             raise GitFailed(f"the repository has its own {PLAN}/, so the job's plan has no place in it")
         for name, text in self._laid.items():
             _lay(root, name, text, is_closed=bool(self.refusal(name)))
+
+    def record(self, root: Path, text: str) -> None:
+        """Write what was recorded as Overlord has it, whatever the scope says and whatever is in its place. It is no change of the
+        session's. Raises OSError."""
+        _clear(root, self._recorded)
+        self._laid[self._recorded] = text
+        _lay(root, self._recorded, text, is_closed=True)
 
     def settle(self, git: Git, root: Path, extra: Mapping[str, str], *, strict: bool) -> None:
         """Make the index of a save, which has everything else already, hold these files as it should. Raises GitFailed."""
@@ -152,6 +164,18 @@ def _lay(root: Path, name: str, text: str, *, is_closed: bool) -> None:
         place.chmod(0o444)
 
 
+def _clear(root: Path, name: str) -> None:
+    """Make the place of a file of the plan free: a command may have left a link or a directory there, or above it."""
+    place = root
+    for part in PurePosixPath(name).parts:
+        place = place / part
+        is_last = place == root / name
+        if place.is_symlink() or (os.path.lexists(place) and place.is_dir() == is_last):
+            shutil.rmtree(place) if place.is_dir() and not place.is_symlink() else place.unlink()
+        elif is_last:
+            place.unlink(missing_ok=True)
+
+
 def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
@@ -168,7 +192,7 @@ def _remove(root: Path, name: str) -> None:
 def of(terms: Terms | None, scope: Scope) -> ContractFiles | None:
     """Those that a session's terms ask for; None where they ask for none."""
     asked = terms is not None and (
-        terms.plan or terms.plan_outputs or terms.secret_paths or _names_plan(scope)
+        terms.plan or terms.plan_outputs or terms.secret_paths or terms.bootstrap or _names_plan(scope)
     )
     return ContractFiles(terms, scope) if terms is not None and asked else None
 

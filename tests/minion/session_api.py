@@ -19,6 +19,8 @@ from socketserver import ThreadingMixIn, UnixStreamServer
 from typing import Any
 
 from minion.protocol import (
+    CONTRACT_PATH,
+    DISCOVERY_PATH,
     MESSAGES_PATH,
     SCOPE_PATH,
     Brief,
@@ -133,6 +135,10 @@ class SessionApi:
     """What a person says, and after how many requests to the model they say it."""
     taken: list[tuple[int, int]] = field(default_factory=list)
     """The turn at which each message was acknowledged, and its number."""
+    recorded: list[tuple[str, Any]] = field(default_factory=list)
+    """What was proposed or recorded for a repository's first job: the path, and what was sent."""
+    record_answers: list[Wire] = field(default_factory=list)
+    """What that is answered with, one after the other."""
     paths: list[str] = field(default_factory=list)
     turns: list[tuple[float, float]] = field(default_factory=list)
     """When each completion was asked for, and when it was answered."""
@@ -274,6 +280,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self.answer(202)
         if self.path == MESSAGES_PATH:
             return self._messages(decode(MessagesTaken, body))
+        if self.path in (CONTRACT_PATH, DISCOVERY_PATH):
+            return self._record(json.loads(body))
         if self.path == "/session/report" and self.session_api.refuses_reports:
             return self.refuse(409, "reported", "this session has reported already")
         if self.path == "/session/report":
@@ -291,6 +299,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def refuse(self, code: int, error: str, words: str) -> None:
         self.answer(code, json.dumps({"error": {"code": error, "message": words}}).encode())
+
+    def _record(self, sent: object) -> None:
+        self.session_api.note(lambda: self.session_api.recorded.append((self.path, sent)))
+        wire = self.session_api.record_answers.pop(0)
+        if isinstance(wire, bytes):
+            self.answer(200, wire)
+        else:
+            wire(self)
 
     def _messages(self, asked: MessagesTaken) -> None:
         """What was said so far, until it was taken."""

@@ -71,6 +71,8 @@ class Question:
     """Whether the architect has looked at it."""
     by: str = ""
     """The person who confirmed or answered."""
+    from_code: bool = False
+    """Whether code or configuration decides it: what says otherwise is a conflict, which a person is asked about."""
 
     @property
     def is_open(self) -> bool:
