@@ -32,6 +32,9 @@ PROPOSALS, DRAFTS, DECISIONS, REQUESTS, ROWS, ACCESS = (
     f"overlord.store.{name}"
     for name in ("proposals.proposals", "skills.drafts", "decisions", "chat.requests", "rows", "access")
 )
+ISSUE_REQUEST, BUILD, INIT = (
+    f"overlord.verbs.{name}" for name in ("issue_request", "declared.build", "declared.init")
+)
 COMMENTS, COMMENT_COMMAND, PULL_COMMENTS = (
     f"overlord.engine.conversation.{name}"
     for name in ("process_comments", "comment_command", "pull_comments")
@@ -82,6 +85,9 @@ CALLERS: Mapping[str, set[str]] = {
     f"{DRAFT_CLI}.retire": {SKILLS_CLI},
     # What is a person's word in the chat is what Slack brought.
     f"{REQUESTS}.receive": {"overlord.entrypoints.chat.bolt"},
+    # An issue is opened for a person by their word alone.
+    f"{ISSUE_REQUEST}.ask_build": {BUILD},
+    f"{ISSUE_REQUEST}.ask_init": {INIT},
     # Decisions are answered by whoever is asked, and closed by what overtakes them.
     f"{VERBS}.answer_decision": {VERBS, ANSWERING, START, WORK},
     f"{DECISIONS}.answer": {VERBS, PROPOSALS, DRAFTS},
@@ -105,6 +111,7 @@ TABLES: Mapping[str, str] = {
     "drafts": DRAFTS,
     "decisions": DECISIONS,
     "requests": REQUESTS,
+    "issue_requests": "overlord.store.bootstrap.issue_requests",
     "access_tokens": ACCESS,
     "browser_sessions": ACCESS,
 }

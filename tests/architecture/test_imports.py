@@ -182,6 +182,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "verb",
         "answering",
         "decide",
+        "issue_request",
         "declared",
         "outcome",
         "registry",

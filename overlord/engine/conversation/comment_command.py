@@ -34,6 +34,11 @@ class CommentCommand:
         """Whether its words reach a session by themselves."""
         return self.command is not None and self.command.verb.is_delivered
 
+    @property
+    def opens_issue(self) -> bool:
+        """Whether it has an issue opened."""
+        return self.command is not None and self.command.verb.opens_issue
+
 
 class CommentCommandError(ValueError):
     """A comment speaks to Overlord and is not understood; the message is for whoever wrote it, without their words."""

@@ -40,6 +40,7 @@ from overlord.verbs.verb import CommentPlace, Context
 log = structlog.get_logger()
 
 REPLY = "<!-- overlord:reply {} -->"
+EDITED = "The issue was edited after that was written. Say it again if it is meant as the issue stands now."
 
 
 async def comments(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> Progress:
@@ -135,8 +136,7 @@ async def _carry_out(
     issue, base = await _evaluation_input(parts, name, processed.number) if is_work else (None, "")
     # Asked after the text was read: an edit between the two is one too.
     if issue is not None and await _is_edited_since(parts, name, processed.number, written_at):
-        reply = "The issue was edited after that was written. Say it again if it is meant as the issue stands now."
-        await _remember(parts, replace(processed, reaction=Reaction.CONFUSED, reply=reply, is_owed=True))
+        await _remember(parts, replace(processed, reaction=Reaction.CONFUSED, reply=EDITED, is_owed=True))
         return
 
     def carry_out(connection: sqlite3.Connection) -> None:
@@ -171,7 +171,9 @@ async def _carry_out(
         connection.execute("RELEASE command")
         processed_comments.add(connection, done)
 
-    await parts.database.write(Failpoint.COMMENT_PROCESSED, carry_out)
+    await parts.database.write(
+        Failpoint.ISSUE_REQUESTED if command.opens_issue else Failpoint.COMMENT_PROCESSED, carry_out
+    )
 
 
 def _refusal(error: OverlordError) -> str:

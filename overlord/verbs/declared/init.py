@@ -50,7 +50,5 @@ VERB = Verb(
     opens_issue=True,
     wait_s=10.0,
     has_runs=False,
-    gaps={
-        Interface.TERMINAL: "`overlord init` there is another command: it works in the repository of the directory"
-    },
+    gaps={Interface.TERMINAL: "the command of that name there is about the repository of its directory"},
 )
