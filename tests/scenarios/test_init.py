@@ -64,7 +64,9 @@ async def requested(world: World, **options: Any) -> int:
 
 def recorded(kind: ProjectKind = ProjectKind.OTHER) -> Turn:
     """The architect looked at everything and found nothing."""
-    return call("record_discovery", answers=[{"id": item.id, "confidence": "low"} for item in questions(kind)])
+    return call(
+        "record_discovery", answers=[{"id": item.id, "confidence": "low"} for item in questions(kind)]
+    )
 
 
 async def asked(world: World, subject: Subject) -> Decision:
@@ -78,7 +80,8 @@ async def architecture(world: World) -> str:
     discovery = await world.read(discoveries.of_job, 1)
     made = [item for item in discovery.questions if item.kind is Kind.DECISION and item.answer]
     entries = "".join(
-        f"### {item.section} `{item.id}`\n\nDecision: {item.answer}\nRationale: it fits.\nAlternatives: none.\n\n" for item in made
+        f"### {item.section} `{item.id}`\n\nDecision: {item.answer}\nRationale: it fits.\nAlternatives: none.\n\n"
+        for item in made
     )
     return f"# Architecture\n\n## Overview\n\nOne file.\n\n## Structure\n\ncalc.py\n\n## Decisions\n\n{entries}\n## Tests\n\npytest\n"
 
@@ -106,7 +109,8 @@ async def architecture_after(world: World) -> str:
     discovery = await world.read(discoveries.of_job, 1)
     made = [item for item in discovery.questions if item.kind is Kind.DECISION]
     entries = "".join(
-        f"### {item.section} `{item.id}`\n\nDecision: {item.proposed}\nRationale: it fits.\nAlternatives: none.\n\n" for item in made
+        f"### {item.section} `{item.id}`\n\nDecision: {item.proposed}\nRationale: it fits.\nAlternatives: none.\n\n"
+        for item in made
     )
     return f"# Architecture\n\n## Overview\n\nOne file.\n\n## Structure\n\ncalc.py\n\n## Decisions\n\n{entries}\n## Tests\n\npytest\n"
 
@@ -133,7 +137,9 @@ async def test_a_repository_gets_the_contract_that_a_person_confirmed() -> None:
         await world.settle()
         job = await world.job()
         assert job.state is JobState.IN_REVIEW, await world.transcript()
-        committed = await world.overlord.parts.git.read_file(REPO, job.head, ".nebulus/contract/contract.yaml")
+        committed = await world.overlord.parts.git.read_file(
+            REPO, job.head, ".nebulus/contract/contract.yaml"
+        )
         assert committed == (await world.read(plan_files.of_job, 1))["plan/contract.yaml"].encode()
         listing = await world.overlord.parts.git.listing(REPO, job.head)
         assert {"vision.md", "architecture.md"} <= set(listing)
@@ -146,7 +152,9 @@ async def test_every_violation_goes_back_until_the_contract_holds() -> None:
         await requested(world, discovers=False)
         bad = {**CONTRACT, "gates": {}}
         world.model_will(
-            call("propose_contract", contract=bad), call("propose_contract", contract=CONTRACT), submit("proposed")
+            call("propose_contract", contract=bad),
+            call("propose_contract", contract=CONTRACT),
+            submit("proposed"),
         )
         await world.settle()
         told = world.minion_heard(1)[-1]["content"]
@@ -170,7 +178,9 @@ async def test_an_architect_that_never_proposes_a_valid_contract_leaves_the_best
         await requested(world, discovers=False)
         for _ in range(3):
             world.model_will(
-                call("propose_contract", contract={**CONTRACT, "gates": {}}), submit("done"), submit("done all the same")
+                call("propose_contract", contract={**CONTRACT, "gates": {}}),
+                submit("done"),
+                submit("done all the same"),
             )
         await world.settle()
         decision = await asked(world, Subject.CONTRACT_INVALID)

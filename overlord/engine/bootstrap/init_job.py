@@ -13,10 +13,10 @@ from functools import cache
 
 from minion.protocol import Bootstrap
 from overlord.config_files import packaged
+from overlord.domain.bootstrap.begin_discovery import begin
 from overlord.domain.bootstrap.examples import examples_for, rules_text
 from overlord.domain.bootstrap.experience import as_markdown as experience_text
 from overlord.domain.bootstrap.experience import experience
-from overlord.domain.bootstrap.begin_discovery import begin
 from overlord.domain.bootstrap.proposal import review_text, tool_schema
 from overlord.domain.bootstrap.survey import as_markdown as survey_text
 from overlord.domain.bootstrap.survey import paths_to_read, survey_of

@@ -146,7 +146,7 @@ async def current_branch(checkout: Checkout) -> str:
 async def listing(checkout: Checkout, ref: str = "HEAD") -> tuple[str, ...]:
     """The paths of every file of a commit."""
     output = await git(
-        checkout.git_dir, "ls-tree", "-r", "-z", "--name-only", "--full-tree", ref, settings=_QUIET
+        checkout.git_dir, "ls-tree", "-r", "-z", "--name-only", "--full-tree", ref, settings=QUIET
     )
     return tuple(name for name in output.decode(errors="replace").split("\0") if name)
 

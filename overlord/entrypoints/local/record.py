@@ -43,6 +43,8 @@ class Record:
     """Whether what an architect proposes counts as the user's answer to its questions."""
     merge: str = ""
     """What the user said of merging the result, as `MergeWish`; "" for a run, whose branch stays beside theirs."""
+    proposes: bool = False
+    """Whether the result becomes a pull request at the forge its repository comes from."""
     fixes: int | None = None
     """The job that it mends."""
     landed: tuple[Landed, ...] = ()

@@ -46,6 +46,8 @@ class Outcome:
     """The sentence that says so, where its branch was merged."""
     merge_refused: str = ""
     """Why it was not, where that was asked for in advance."""
+    proposed: str = ""
+    """What became of the pull request, where one was asked for."""
 
     @property
     def landed(self) -> Landed | None:
@@ -126,6 +128,8 @@ async def show(outcome: Outcome, screen: Screen, *, json: bool) -> None:
     cost = cost_text(Cost(tokens=story.usage.total, nusd=story.cost_nusd))
     models = f" of {', '.join(map(line, story.models))}" if story.models else ""
     show_text(f"{cost}{models} · {story.work_s:.0f} s of work · {count(len(story.sessions), 'session')}\n")
+    if outcome.proposed:
+        show_text(f"{line(outcome.proposed)}\n")
     for text in _next(outcome):
         show_text(text)
 
@@ -148,6 +152,7 @@ def as_data(outcome: Outcome) -> dict[str, Any]:
         "commit": outcome.landed.commit if outcome.landed else "",
         "merged": bool(outcome.merged),
         "merge_refused": outcome.merge_refused,
+        "pull_request": outcome.proposed,
         "tokens": story.usage.total,
         "cost_usd": None if story.cost_nusd is None else story.cost_nusd / NANO,
         "work_s": round(story.work_s, 1),

@@ -12,7 +12,7 @@ from overlord.domain.job import Job, JobState
 from overlord.entrypoints.local import address, checkout, preflight, result, transfer
 from overlord.entrypoints.local import record as records
 from overlord.entrypoints.local.asking import can_ask
-from overlord.entrypoints.local.build import offer_merge
+from overlord.entrypoints.local.build import offer_merge, pull_request
 from overlord.entrypoints.local.build.offer_merge import MergeWish
 from overlord.entrypoints.local.interruption import INTERRUPTED
 from overlord.entrypoints.local.local_session import LocalSession
@@ -50,6 +50,8 @@ class WorkRequest:
     is_preview: bool = False
     """Whether nobody is asked and no last page is shown: who calls shows what came of it."""
     merge: MergeWish = MergeWish.UNSAID
+    proposes: bool = False
+    """Whether the result becomes a pull request at the forge its repository comes from."""
     fixes: int | None = None
     """The job that the run mends."""
     based_on: Record | None = None
@@ -64,6 +66,7 @@ class WorkRequest:
             runner=self.runner or record.runner,
             budget_usd=record.budget_usd if self.budget_usd is None else self.budget_usd,
             merge=self.merge or record.merge,
+            proposes=self.proposes or record.proposes,
             fixes=self.fixes or record.fixes,
         )
 
@@ -209,7 +212,7 @@ async def _finish(
     if is_preview:
         return INTERRUPTED if interrupted else 0
     outcome = await result.deliver(result.read(place, record, settings, job, interrupted=interrupted))
-    outcome = await offer_merge.settle(outcome)
+    outcome = await offer_merge.settle(await pull_request.settle(outcome, local_session.environment))
     await result.show(outcome, local_session.screen, json=local_session.json)
     if can_ask() and not local_session.json:
         await offer_merge.offer(outcome, local_session.interruption)

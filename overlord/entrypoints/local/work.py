@@ -15,9 +15,10 @@ from overlord.domain.decision import Decision, DecisionState, Subject, Verb
 from overlord.domain.identifiers import SessionId
 from overlord.domain.job import Job, JobId, JobState
 from overlord.engine.sessions import collect
-from overlord.entrypoints.local import asking, editing
+from overlord.entrypoints.local import asking
 from overlord.entrypoints.local.asking import Answered
-from overlord.entrypoints.local.asking_discovery import ask_questions
+from overlord.entrypoints.local.init import editing
+from overlord.entrypoints.local.init.asking_discovery import ask_questions
 from overlord.entrypoints.local.interruption import Interruption
 from overlord.entrypoints.local.screen import RunStatus, Screen
 from overlord.entrypoints.process_environment import environment

@@ -49,6 +49,14 @@ MergeAsked = Annotated[
 ]
 
 
+PullRequest = Annotated[
+    bool,
+    typer.Option(
+        "--pull-request", help="Push the result to origin, and open a pull request with your GITHUB_TOKEN."
+    ),
+]
+
+
 def build(
     *,
     requirement: Annotated[
@@ -61,6 +69,7 @@ def build(
         bool, typer.Option("--dry-run", help="Print who would do what, and what it may cost; do nothing.")
     ] = False,
     merge: MergeAsked = None,
+    pull_request: PullRequest = False,
     repo: Repo = ".",
     scope: Scope = [],  # noqa: B006 - Typer reads it
     model: Model = "",
@@ -89,7 +98,8 @@ def build(
             model=model,
             runner=runner or "",
             budget_usd=budget,
-            merge=_wish(merge),
+            merge=wish(merge),
+            proposes=pull_request,
         )
         return lambda local_session: builder.build(local_session, work_request, documents)
 
@@ -124,7 +134,7 @@ def fix(
             model=model,
             runner=runner or "",
             budget_usd=budget,
-            merge=_wish(merge),
+            merge=wish(merge),
         )
         return lambda local_session: builder.fix(local_session, job, work_request, report)
 
@@ -151,7 +161,7 @@ def _title(requirement: str, documents: "Sequence[Document]") -> str:
     return title
 
 
-def _wish(merge: bool | None) -> "MergeWish":
+def wish(merge: bool | None) -> "MergeWish":
     from overlord.entrypoints.local.build.offer_merge import MergeWish
 
     return {True: MergeWish.YES, False: MergeWish.NO, None: MergeWish.ASK}[merge]

@@ -60,7 +60,7 @@ def _from_file(path: Path) -> str:
 
 def _edited(text: str, existing: tuple[str, ...]) -> str | None:
     from overlord.entrypoints.local.asking import can_ask
-    from overlord.entrypoints.local.editing import edited
+    from overlord.entrypoints.local.init.editing import edited
 
     if not can_ask():
         raise Refused("there is no terminal for an editor; give --file")

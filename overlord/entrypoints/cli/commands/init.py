@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from overlord.domain.text.plain import count
+from overlord.entrypoints.cli.commands.build import MergeAsked, PullRequest, wish
 from overlord.entrypoints.cli.commands.run import Budget, Model, Runner, in_local_session
 from overlord.entrypoints.invocation import choose_repository
 from overlord.entrypoints.terminal.show import as_json, line, show_text
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from overlord.domain.bootstrap.survey import Survey
     from overlord.entrypoints.cli.commands.run import Act
     from overlord.entrypoints.local.checkout import Checkout
+    from overlord.entrypoints.local.documents import Document
 
 
 def init(
@@ -48,6 +50,8 @@ def init(
     git_init: Annotated[
         bool, typer.Option("--git-init", help="Make a repository of an empty folder, unasked.")
     ] = False,
+    merge: MergeAsked = None,
+    pull_request: PullRequest = False,
     model: Model = "",
     runner: Runner = None,
     budget: Budget = None,
@@ -61,8 +65,6 @@ def init(
     if survey or write:
         _tell(path, write=write, json=json)
         return
-    if review and skip_discovery is False and file:
-        pass  # a review may read documents as well
     _begin_repository(path, json=json, git_init=git_init)
     documents = _documents(file, json=json)
     found = _survey(path)
@@ -70,13 +72,15 @@ def init(
         _show_survey(*found)
 
     def begin() -> "Act":
-        from overlord.entrypoints.local import first_contract
+        from overlord.entrypoints.local.init import first_contract
 
         asked = first_contract.InitRequest(
             is_review=review,
             discovers=not skip_discovery,
             is_dry_run=dry_run,
             accepts=defaults,
+            merge=wish(merge),
+            proposes=pull_request,
             documents=documents,
             model=model,
             runner=runner or "",
@@ -89,8 +93,8 @@ def init(
 
 def _begin_repository(path: Path, *, json: bool, git_init: bool) -> None:
     """Make sure there is a repository with a commit; of an empty folder one is made if the user wants that."""
-    from overlord.entrypoints.local import new_repository
     from overlord.entrypoints.local.asking import can_ask
+    from overlord.entrypoints.local.init import new_repository
 
     async def begin() -> None:
         found = new_repository.found_or_none(path)
@@ -112,7 +116,7 @@ def _begin_repository(path: Path, *, json: bool, git_init: bool) -> None:
     asyncio.run(begin())
 
 
-def _documents(files: list[Path], *, json: bool) -> "tuple":  # type: ignore[type-arg]
+def _documents(files: list[Path], *, json: bool) -> "tuple[Document, ...]":
     if not files:
         return ()
     from overlord.entrypoints.local.documents import read_documents

@@ -6,7 +6,7 @@ Nothing of this is handed to a session: the run is over by then.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from overlord.adapters.git.command import git
@@ -41,6 +41,17 @@ class Proposed:
         return f"{self.branch} was pushed; open the pull request at {self.url} (with GITHUB_TOKEN set, it is opened for you)"
 
 
+async def settle(outcome: Outcome, environment: Mapping[str, str]) -> Outcome:
+    """Make a pull request of a result that passed, where that was asked for. A refusal is told with the result."""
+    is_result = outcome.passed and outcome.landed is not None and not outcome.interrupted
+    if not outcome.record.proposes or not is_result:
+        return outcome
+    try:
+        return replace(outcome, proposed=(await propose(outcome, environment)).sentence)
+    except Refused as error:
+        return replace(outcome, proposed=f"No pull request: {error}")
+
+
 async def propose(outcome: Outcome, environment: Mapping[str, str]) -> Proposed:
     """Push the result and open a pull request onto the branch the run started from. Raises Refused, saying what to do by hand."""
     own, landed = outcome.place.checkout, outcome.landed
@@ -49,7 +60,9 @@ async def propose(outcome: Outcome, environment: Mapping[str, str]) -> Proposed:
     address = await _address(own.git_dir)
     found = _PLACE.fullmatch(address)
     if found is None:
-        raise Refused(f"{REMOTE} is {address}, which is no repository of GitHub's; push {landed.branch} by hand")
+        raise Refused(
+            f"{REMOTE} is {address}, which is no repository of GitHub's; push {landed.branch} by hand"
+        )
     await _push(own.git_dir, landed.branch)
     name, base = RepositoryName(found["name"]), outcome.record.onto
     settings = load(environment, repositories=[name])
@@ -77,9 +90,13 @@ async def propose(outcome: Outcome, environment: Mapping[str, str]) -> Proposed:
 
 async def _address(git_dir: Path) -> str:
     try:
-        return (await git(git_dir, "config", "--get", f"remote.{REMOTE}.url")).decode(errors="replace").strip()
+        return (
+            (await git(git_dir, "config", "--get", f"remote.{REMOTE}.url")).decode(errors="replace").strip()
+        )
     except GitFailed:
-        raise Refused(f"the repository has no remote called {REMOTE}; add one, or merge the branch yourself") from None
+        raise Refused(
+            f"the repository has no remote called {REMOTE}; add one, or merge the branch yourself"
+        ) from None
 
 
 async def _push(git_dir: Path, branch: str) -> None:

@@ -7,6 +7,7 @@ from overlord.domain.decision import Decision
 from overlord.domain.job import JobState
 from overlord.entrypoints.local import checkout, start
 from overlord.entrypoints.local import record as records
+from overlord.entrypoints.local.build.offer_merge import MergeWish
 from overlord.entrypoints.local.documents import Document
 from overlord.entrypoints.local.local_session import LocalSession
 from overlord.entrypoints.local.start import WorkRequest
@@ -33,6 +34,8 @@ class InitRequest:
     discovers: bool = True
     is_dry_run: bool = False
     accepts: bool = False
+    merge: MergeWish = MergeWish.ASK
+    proposes: bool = False
     documents: tuple[Document, ...] = ()
     model: str = ""
     runner: str = ""
@@ -57,6 +60,8 @@ async def init(local_session: LocalSession, asked: InitRequest) -> int:
         kind=RequestKind.INIT,
         options=options,
         accepts=asked.accepts,
+        merge=asked.merge,
+        proposes=asked.proposes,
         is_preview=asked.is_dry_run,
     )
     code = await start.run(local_session, work_request)
