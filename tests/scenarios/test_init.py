@@ -70,20 +70,10 @@ def recorded(kind: ProjectKind = ProjectKind.OTHER) -> Turn:
 
 
 async def asked(world: World, subject: Subject) -> Decision:
+    decision: Decision
     [decision] = await world.read(decisions.waiting, 1)
     assert decision.subject is subject, decision
     return decision
-
-
-async def architecture(world: World) -> str:
-    """What is asked of architecture.md, with a decision for each that was made."""
-    discovery = await world.read(discoveries.of_job, 1)
-    made = [item for item in discovery.questions if item.kind is Kind.DECISION and item.answer]
-    entries = "".join(
-        f"### {item.section} `{item.id}`\n\nDecision: {item.answer}\nRationale: it fits.\nAlternatives: none.\n\n"
-        for item in made
-    )
-    return f"# Architecture\n\n## Overview\n\nOne file.\n\n## Structure\n\ncalc.py\n\n## Decisions\n\n{entries}\n## Tests\n\npytest\n"
 
 
 async def accept_all(world: World) -> int:
@@ -141,7 +131,7 @@ async def test_a_repository_gets_the_contract_that_a_person_confirmed() -> None:
             REPO, job.head, ".nebulus/contract/contract.yaml"
         )
         assert committed == (await world.read(plan_files.of_job, 1))["plan/contract.yaml"].encode()
-        listing = await world.overlord.parts.git.listing(REPO, job.head)
+        listing = await world.overlord.parts.git.listing(job.space, job.head)
         assert {"vision.md", "architecture.md"} <= set(listing)
         assert not [path for path in listing if path.startswith("plan/")]
 

@@ -23,7 +23,7 @@ from overlord.domain.bootstrap.survey import paths_to_read, survey_of
 from overlord.domain.contracts.constitution import load_contract
 from overlord.domain.contracts.contract import Contract
 from overlord.domain.contracts.criteria.criterion import CriterionResult
-from overlord.domain.contracts.reading import CONTRACT_DIR, CONTRACT_FILES
+from overlord.domain.contracts.reading import CONTRACT_DIR, CONTRACT_FILES, parse_files
 from overlord.domain.conversation.issue_request import InitMode, IssueRequest, RequestKind
 from overlord.domain.discovery.outcome import misses
 from overlord.domain.discovery.question import Discovery
@@ -31,6 +31,7 @@ from overlord.domain.discovery.text import for_session
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
 from overlord.engine.runtime.parts import Parts
+from overlord.errors import ContractError
 from overlord.store.bootstrap import contract_drafts, discoveries, experience_facts, issue_requests
 from overlord.store.contracts import plan_files
 
@@ -39,6 +40,8 @@ NAME = "init"
 DISCOVER, DOCUMENT, PROPOSE = "discover", "document", "propose"
 """Its phases."""
 DRAFT = "plan/contract.yaml"
+PRESENT = "plan/present/"
+"""The files of the contract that a review starts from."""
 DISCOVERY = "plan/discovery.md"
 OURS = "overlord"
 """Who wrote an artifact that no session made."""
@@ -118,12 +121,22 @@ async def _reviewed(parts: Parts, job: Job, base: Sha) -> dict[str, str]:
     paths = [f"{CONTRACT_DIR}/{name}" for name in CONTRACT_FILES]
     found = await parts.git.read_files(job.space, base, paths)
     files = {
-        f"plan/present/{path.rsplit('/', 1)[1]}": data.decode(errors="replace")
-        for path, data in found.items()
+        f"{PRESENT}{path.rsplit('/', 1)[1]}": data.decode(errors="replace") for path, data in found.items()
     }
     facts = await parts.database.read(lambda c: experience_facts.of_space(c, job.space))
     files["plan/experience.md"] = experience_text(await asyncio.to_thread(experience, facts))
     return files
+
+
+def present_contract(plan: Mapping[str, str]) -> Contract | None:
+    """The contract that a review started from; None for other jobs, and where it cannot be read any more."""
+    files = {path: text.encode() for path, text in plan.items() if path.startswith(PRESENT)}
+    if not files:
+        return None
+    try:
+        return parse_files({path.removeprefix(PRESENT): data for path, data in files.items()})
+    except ContractError:
+        return None
 
 
 def keep_ground(connection: sqlite3.Connection, parts: Parts, job: Job, found: Ground) -> None:

@@ -9,7 +9,7 @@ from hashlib import sha256
 
 from minion.protocol import Scope, ScopeError
 from overlord.domain.bootstrap.proposal import review_text
-from overlord.domain.bootstrap.summary import summary
+from overlord.domain.bootstrap.summary import changes_between, summary
 from overlord.domain.contracts.contract import Gate, is_plan
 from overlord.domain.contracts.onward import ToGate
 from overlord.domain.decision import Audience, Decision, Subject, Verb
@@ -62,7 +62,10 @@ async def look(parts: Parts, job: Job, onward: ToGate) -> GateView:
         "plan": {path: sha256(text.encode()).hexdigest() for path, text in plan.items()},
         "tree": await parts.git.tree_of(job.space, head),
     }
-    listing = frozenset(await parts.git.listing(job.space, head)) if init_job.DRAFT in inputs else frozenset()
+    told = ""
+    if init_job.DRAFT in inputs:
+        listing = await parts.git.listing(job.space, head)
+        told = await asyncio.to_thread(_contract_told, plan, frozenset(listing))
     fingerprint = sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]
     kept = json.dumps(
         {**shown, "fingerprint": fingerprint, "changes": [change.path for change in changes]}, indent=1
@@ -74,7 +77,7 @@ async def look(parts: Parts, job: Job, onward: ToGate) -> GateView:
     evidence = EvidenceFile(
         job_id=job.id, session_id=None, kind=EVIDENCE, sha256=digest, size=len(content), at=parts.clock.now()
     )
-    body = parts.current.redactor.redact(_body(name, gate, inputs, changes, listing))
+    body = parts.current.redactor.redact(_body(name, gate, inputs, changes, told))
     body = await asyncio.to_thread(redacting, body, redact)
     return GateView(name=name, gate=gate, fingerprint=fingerprint, body=body, evidence=evidence)
 
@@ -101,25 +104,38 @@ async def _inputs(parts: Parts, job: Job, gate: Gate, plan: Mapping[str, str]) -
     return dict(sorted(found.items())[:MOST_INPUTS])
 
 
-def _contract_told(text: str, paths: Collection[str]) -> str:
-    """A proposed contract in the words in which people read one; empty where it is none."""
-    found = review_text(text, existing=paths)
-    return summary(found.contract, paths) if found.contract is not None else ""
+def _contract_told(plan: Mapping[str, str], paths: Collection[str]) -> str:
+    """A proposed contract in the words in which people read one, with what differs from the one there; empty where it is none."""
+    found = review_text(plan.get(init_job.DRAFT, ""), existing=paths)
+    if found.contract is None:
+        return ""
+    told = summary(found.contract, paths)
+    present = init_job.present_contract(plan)
+    if present is None:
+        return told
+    return f"**What changes**\n\n{changes_between(present, found.contract)}\n\n{told}"
 
 
-def _body(
-    name: str, gate: Gate, inputs: Mapping[str, str], changes: Sequence[Change], paths: Collection[str]
-) -> str:
-    """What people read: the transition, each input, and the size of the change."""
-    lines = [
+def _first_words(name: str, gate: Gate, inputs: Mapping[str, str]) -> str:
+    if init_job.DRAFT in inputs:
+        return (
+            "An architect proposes this contract. Confirmed, it is committed on the branch of this job, and jobs go by it once that is"
+            " merged. Rejected, the architect proposes again, and reads your words."
+        )
+    return (
         f"Gate {name}, between {gate.source} and {gate.target}. Approved, the work goes on to {gate.approve}; "
         f"rejected, it goes to {gate.reject}, and your words with it."
-    ]
+    )
+
+
+def _body(name: str, gate: Gate, inputs: Mapping[str, str], changes: Sequence[Change], told: str) -> str:
+    """What people read: the transition, each input, and the size of the change."""
+    lines = [_first_words(name, gate, inputs)]
     missing = [pattern for pattern in gate.inputs if not inputs]
     if missing:
         lines.append(f"Nothing is there of what it shows: {', '.join(map(defused_line, missing))}.")
     for path, text in inputs.items():
-        if path == init_job.DRAFT and (told := _contract_told(text, paths)):
+        if path == init_job.DRAFT and told:
             lines.append(told)
             continue
         lines.append(f"{defused_line(path)}:\n\n{code_block(text, limit=SHOWN_CHARS)}")

@@ -5,7 +5,7 @@ import os
 import sys
 import termios
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from overlord.domain.answers import label_of
 from overlord.domain.conversation.decision_words import answer_in
@@ -70,8 +70,15 @@ def menu(decision: Decision, *, may_edit: bool = False) -> Sequence[Entry]:
         else:
             entries.append(Entry(label=label_of(verb), verb=verb))
     if may_edit:
+        entries = [_about_contract(entry) for entry in entries]
         entries.insert(1, Entry(label="Edit it in your editor", verb=entries[0].verb, edits=True))
     return entries
+
+
+def _about_contract(entry: Entry) -> Entry:
+    """What an answer is called where it is about a contract that was proposed."""
+    words = {Verb.APPROVE: "Confirm it", Verb.REJECT: "Ask the architect for changes"}
+    return replace(entry, label=words.get(entry.verb, entry.label))
 
 
 async def ask(decision: Decision, *, may_edit: bool = False) -> Answered | None:

@@ -12,8 +12,10 @@ from minion.protocol import Report, SessionKind
 from overlord.app import Overlord, overlord
 from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.decision import Decision, DecisionState, Subject, Verb
+from overlord.domain.event import EventName
 from overlord.domain.identifiers import SessionId
 from overlord.domain.job import Job, JobId, JobState
+from overlord.engine.bootstrap import init_job
 from overlord.engine.sessions import collect
 from overlord.entrypoints.local import asking
 from overlord.entrypoints.local.asking import Answered
@@ -89,7 +91,7 @@ class Run:
         """Where the job stands, shown."""
         job = await self.running.parts.database.read(self._job)
         for news in await self.watch.news():
-            if job is not None and news.job in {job.id, None}:
+            if job is not None and news.job in {job.id, None} and not _is_of_talk(job, news.name):
                 self.screen.show_news(news)
         if job is not None:
             self.screen.show(
@@ -273,6 +275,15 @@ async def work(
         if job is None:
             raise Refused("stopped before the work began; `overlord resume` goes on with it")
         return Ended(job=job, interrupted=True)
+
+
+_DECIDED = frozenset({EventName.DECISION_RAISED, EventName.DECISION_ANSWERED})
+
+
+def _is_of_talk(job: Job, event: str) -> bool:
+    """Whether a fact is of a conversation that the user is in, and has just read."""
+    own = {EventName.QUESTIONS_ASKED, EventName.DISCOVERY_ANSWERED}
+    return event in own or (event in _DECIDED and job.phase == init_job.DISCOVER)
 
 
 def job_of(connection: sqlite3.Connection, space: str, issue: int) -> Job | None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -52,6 +53,15 @@ def line(text: str) -> str:
 def show_text(text: str) -> None:
     """Text as it is: no markup, no control characters, not wrapped. Commands in it, in backticks, are as they are typed here."""
     console.print(Text(as_pasted(visible(text))), soft_wrap=True)
+
+
+def show_wrapped(text: str, *, indent: int = 0) -> None:
+    """A sentence of others' words or ours, wrapped between words at a terminal, its later lines indented as its first."""
+    words = as_pasted(line(text))
+    if console.is_terminal:
+        console.print(Padding(Text(words), (0, 0, 0, indent)))
+    else:
+        console.print(Text(" " * indent + words), soft_wrap=True)
 
 
 def show_line(text: Text) -> None:

@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 
 from overlord.domain.decision import Decision, Verb
-from overlord.domain.discovery.question import Discovery, Question
+from overlord.domain.discovery.question import Discovery, Kind, Question
+from overlord.domain.text.plain import count
 from overlord.entrypoints.local.asking import Answered, flush_typed, read_line
-from overlord.entrypoints.terminal.show import line, show_text
+from overlord.entrypoints.terminal.show import show_text, show_wrapped
 
 HELP = "Enter accepts what is proposed; or type your answer. ? tells more, < goes back, q leaves the rest for later."
+INDENT = 5
 _LEAVES = ("q", "quit", "exit")
 
 
@@ -16,14 +18,16 @@ async def ask_questions(decision: Decision, discovery: Discovery) -> tuple[Answe
     flush_typed()
     batch = [item for name in decision.options if (item := discovery.get(name)) is not None]
     answers: list[str] = []
-    total = len(discovery.questions)
-    done = total - len(discovery.open)
+    asked = sum(bool(item.by) for item in discovery.questions)
+    total = asked + len(discovery.open)
     show_text("")
-    if done == 0 or not any(item.by for item in discovery.questions):
-        show_text(f"The architect has {len(discovery.open)} questions, and found the rest. {HELP}\n")
+    if not asked:
+        found = len(discovery.questions) - total
+        show_wrapped(f"The architect found {found} answers, and has {count(total, 'question')}. {HELP}")
+        show_text("")
     while len(answers) < len(batch):
         question = batch[len(answers)]
-        _show(question, number=done + len(answers) + 1, total=total)
+        _show(question, number=asked + len(answers) + 1, total=total)
         typed = await read_line("> ")
         if typed is None or typed.lower() in _LEAVES:
             return _answered(batch, answers), True
@@ -49,16 +53,18 @@ def _answered(batch: Sequence[Question], answers: Sequence[str]) -> Answered | N
 
 
 def _show(question: Question, *, number: int, total: int) -> None:
-    show_text(f"{number}/{total}  {line(question.section)}: {line(question.ask)}")
-    if question.kind == "conflict":
-        show_text("     Two sources say different things.")
-    show_text(f"     Proposed: {line(question.proposed)}")
+    show_wrapped(f"{number}/{total}  {question.section}: {question.ask}")
+    if question.kind is Kind.CONFLICT:
+        show_wrapped("Two sources say different things.", indent=INDENT)
+    show_wrapped(f"Proposed: {question.proposed}", indent=INDENT)
     if question.alternatives:
-        show_text(f"     Or: {line('; '.join(question.alternatives))}")
+        show_wrapped(f"Or: {'; '.join(question.alternatives)}", indent=INDENT)
 
 
 def _explain(question: Question) -> None:
-    show_text(f"     {line(question.rationale) or 'No reason was given.'}")
+    show_wrapped(question.rationale or "No reason was given.", indent=INDENT)
     if question.sources:
-        show_text(f"     Read in {line(', '.join(question.sources))}; {question.confidence} confidence.")
-    show_text(f"     {HELP}")
+        show_wrapped(
+            f"Read in {', '.join(question.sources)}; {question.confidence} confidence.", indent=INDENT
+        )
+    show_wrapped(HELP, indent=INDENT)

@@ -65,7 +65,11 @@ async def init(local_session: LocalSession, asked: InitRequest) -> int:
         is_preview=asked.is_dry_run,
     )
     code = await start.run(local_session, work_request)
-    return await _previewed(local_session) if asked.is_dry_run and code == 0 else code
+    if asked.is_dry_run and code == 0:
+        return await _previewed(local_session)
+    if code == 0 and not local_session.json:
+        show_text('\nJobs go by this contract once it is merged. Then: `overlord build "what you want"`.')
+    return code
 
 
 async def _check_present(local_session: LocalSession, asked: InitRequest) -> None:
