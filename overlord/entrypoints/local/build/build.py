@@ -54,7 +54,9 @@ async def fix(
 
 def _beginning(job: int, phase: str, known: Record, *, is_same: bool) -> str:
     if is_same:
-        return f"It begins at phase {phase}, where job {job} failed, from {line(known.onto)} {known.base[:12]}."
+        return (
+            f"It begins at phase {phase}, where job {job} failed, from {line(known.onto)} {known.base[:12]}."
+        )
     return f"The contract is another one than that of job {job}: it begins at the start, from HEAD."
 
 

@@ -29,7 +29,9 @@ async def show(
     found = await contract_at.find(place, settings, base)
     limits = settings.space(place.repository).budget
     plan = plan_of(
-        found.contract, session_usd=limits.session_usd, job_usd=budget_usd if budget_usd is not None else limits.job_usd
+        found.contract,
+        session_usd=limits.session_usd,
+        job_usd=budget_usd if budget_usd is not None else limits.job_usd,
     )
     if json:
         as_json(_data(found, plan, title))

@@ -37,7 +37,9 @@ def find(connection: sqlite3.Connection, space: str, number: int | None) -> Job:
 
 
 def _has_failed(connection: sqlite3.Connection, job: Job) -> bool:
-    return job.state in _FAILED or any(item.subject in SPENT for item in decisions.waiting(connection, job.id))
+    return job.state in _FAILED or any(
+        item.subject in SPENT for item in decisions.waiting(connection, job.id)
+    )
 
 
 def _check_failed(connection: sqlite3.Connection, job: Job) -> None:
@@ -45,7 +47,9 @@ def _check_failed(connection: sqlite3.Connection, job: Job) -> None:
         return
     run = job.issue.number
     if job.state is JobState.WAITING:
-        raise Refused(f"job {job.id} did not fail: it waits for an answer; `overlord resume {run}` asks again")
+        raise Refused(
+            f"job {job.id} did not fail: it waits for an answer; `overlord resume {run}` asks again"
+        )
     if job.state is JobState.IN_REVIEW or job.state in TERMINAL:
         raise Refused(f"job {job.id} did not fail: it passed; `overlord retry {run}` does it once more")
     raise Refused(f"job {job.id} did not fail: it is under way; `overlord resume {run}` goes on with it")
@@ -71,7 +75,9 @@ def report_of(connection: sqlite3.Connection, story: Story) -> tuple[Document, .
 
 def _failure(story: Story) -> str:
     job = story.job
-    lines = [f"Job {job.id} {state_in_words(job.state)} in phase {job.phase}, role {job.role or '(none yet)'}."]
+    lines = [
+        f"Job {job.id} {state_in_words(job.state)} in phase {job.phase}, role {job.role or '(none yet)'}."
+    ]
     lines += [f"Why: {job.reason}"] if job.reason else []
     for check in story.evaluations[-1].checks[:_MOST_CHECKS] if story.evaluations else ():
         lines.append(f"{check.name}: {check.score or 'not made'}: {check.summary}")
@@ -85,7 +91,9 @@ def _failure(story: Story) -> str:
 def _said(connection: sqlite3.Connection, story: Story) -> str:
     lines = [_answer(item) for item in story.answered if item.answer]
     lines += [f"{item.actor}: {item.text}" for item in steering.of_job(connection, story.job.id)]
-    lines += [f"{item.source} ({item.kind}): {item.text}" for item in role_notes.of_job(connection, story.job.id)]
+    lines += [
+        f"{item.source} ({item.kind}): {item.text}" for item in role_notes.of_job(connection, story.job.id)
+    ]
     return visible("\n".join(lines))
 
 

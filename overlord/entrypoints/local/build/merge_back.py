@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from overlord.adapters.git.command import git
 from overlord.domain.identifiers import Sha
@@ -130,7 +130,9 @@ def _check_nothing_under_way(git_dir: Path) -> None:
         if (git_dir / name).exists():
             raise Refusal(f"{what} is under way in the working tree; finish it or abort it first")
     if (git_dir / "index.lock").exists():
-        raise Refusal(f"another git works in the working tree, or one was killed there ({git_dir}/index.lock is there)")
+        raise Refusal(
+            f"another git works in the working tree, or one was killed there ({git_dir}/index.lock is there)"
+        )
 
 
 async def _check_branches(target: Target) -> None:
@@ -145,7 +147,14 @@ async def _check_branches(target: Target) -> None:
 
 
 async def _check_clean(own: Checkout, settings: Mapping[str, str]) -> None:
-    arguments = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all")
+    arguments = (
+        "status",
+        "--porcelain=v1",
+        "-z",
+        "--no-renames",
+        "--untracked-files=no",
+        "--ignore-submodules=all",
+    )
     output = await _git(own, "--no-optional-locks", *arguments, settings=settings, attributes="HEAD")
     if changed := [entry[3:] for entry in output.split(b"\0") if entry]:
         raise Refusal(f"there are uncommitted changes to {_named(changed)}; commit or stash them first")
@@ -155,7 +164,9 @@ async def _merged(target: Target, head: Sha, base: str, settings: Mapping[str, s
     """A commit that merges the result into HEAD, if that needs nobody."""
     own = target.checkout
     if settings.get("commit.gpgSign", "").lower() in {"true", "yes", "on", "1"}:
-        raise Refusal(f"{target.onto} has gone on, and the merge commit that it takes would have to be signed by you")
+        raise Refusal(
+            f"{target.onto} has gone on, and the merge commit that it takes would have to be signed by you"
+        )
     if not (settings.get("user.name") and settings.get("user.email")):
         raise Refusal(
             f"{target.onto} has gone on, and git does not know who makes the merge commit (user.name, user.email)"
@@ -163,7 +174,9 @@ async def _merged(target: Target, head: Sha, base: str, settings: Mapping[str, s
     both = set(await _paths(own, base, head)) & set(await _paths(own, base, target.commit))
     for path, driver in (await _attributes(own, "merge", head, both)).items():
         if driver not in _BUILT_IN_MERGES:
-            raise Refusal(f"{_named([path])} is merged by a program of yours ({visible(driver)}), which is not run")
+            raise Refusal(
+                f"{_named([path])} is merged by a program of yours ({visible(driver)}), which is not run"
+            )
     arguments = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z")
     output = await _git(own, *arguments, head, target.commit, settings=settings, fine=(0, 1), attributes=head)
     tree, *conflicts = output.rstrip(b"\0").split(b"\0")
@@ -171,7 +184,9 @@ async def _merged(target: Target, head: Sha, base: str, settings: Mapping[str, s
         raise Refusal(f"it conflicts with what {target.onto} has by now, in {_named(conflicts)}")
     message = f"Merge branch '{target.branch}'" + ("" if target.onto == "main" else f" into {target.onto}")
     parents = ("-p", head, "-p", target.commit)
-    made = await _git(own, "commit-tree", "--no-gpg-sign", tree.decode(), *parents, "-m", message, settings=settings)
+    made = await _git(
+        own, "commit-tree", "--no-gpg-sign", tree.decode(), *parents, "-m", message, settings=settings
+    )
     return Sha(made.decode().strip())
 
 
@@ -179,29 +194,29 @@ async def _check_files(own: Checkout, head: Sha, commit: Sha) -> None:
     """What the merge writes is in nobody's way, and lands without a program of the user's."""
     changed = await _paths(own, head, commit)
     added = await _paths(own, head, commit, "--diff-filter=A")
-    removed = frozenset(await _paths(own, head, commit, "--diff-filter=D"))
+    removed = frozenset(map(os.fsdecode, await _paths(own, head, commit, "--diff-filter=D")))
     assert own.root is not None
-    if taken := [path for path in added if _is_taken(os.fsencode(own.root), path, removed)]:
+    if taken := [path for path in added if _is_taken(own.root, os.fsdecode(path), removed)]:
         raise Refusal(f"files that are in no commit are in the way of {_named(taken)}; move them first")
     for path, name in (await _attributes(own, "filter", commit, changed)).items():
         if name not in {"unspecified", "unset"}:
-            raise Refusal(f"{_named([path])} goes through the filter {visible(name)}, and no program of yours is run")
+            raise Refusal(
+                f"{_named([path])} goes through the filter {visible(name)}, and no program of yours is run"
+            )
 
 
-def _is_taken(root: bytes, path: bytes, removed: Collection[bytes]) -> bool:
+def _is_taken(root: Path, path: str, removed: Collection[str]) -> bool:
     """Whether something stands where a file is to be made that the merge does not take away itself: the file, a folder that is not
     empty, or a file or link in place of a folder above it."""
-    parts = path.split(b"/")
-    for length in range(1, len(parts)):
-        above = b"/".join(parts[:length])
-        place = os.path.join(root, above)
-        if above not in removed and (os.path.islink(place) or os.path.isfile(place)):
+    place = root / path
+    for above in PurePosixPath(path).parents[:-1]:
+        found = root / above
+        if str(above) not in removed and (found.is_symlink() or found.is_file()):
             return True
-    place = os.path.join(root, path)
-    if os.path.islink(place) or not os.path.isdir(place):
-        return os.path.lexists(place)
-    inside = (os.path.join(folder, name) for folder, _, names in os.walk(place) for name in names)
-    return any(os.path.relpath(name, root) not in removed for name in inside)
+    if place.is_symlink() or not place.is_dir():
+        return place.is_symlink() or place.exists()
+    inside = (item for item in place.rglob("*") if item.is_symlink() or not item.is_dir())
+    return any(item.relative_to(root).as_posix() not in removed for item in inside)
 
 
 async def _paths(own: Checkout, before: str, after: str, *options: str) -> list[bytes]:
@@ -236,9 +251,19 @@ async def _settings(own: Checkout) -> dict[str, str]:
     home = Path.home()
     xdg = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git" / "config"
     users = next((path for path in (home / ".gitconfig", xdg) if path.is_file()), None)
-    environment = {"HOME": str(home), "GIT_CONFIG_NOSYSTEM": "0", "GIT_CONFIG_GLOBAL": str(users or os.devnull)}
+    environment = {
+        "HOME": str(home),
+        "GIT_CONFIG_NOSYSTEM": "0",
+        "GIT_CONFIG_GLOBAL": str(users or os.devnull),
+    }
     for key in _READ:
-        arguments = ("config", "--includes", "--get", *(("--type=path",) if key.endswith("File") else ()), key)
+        arguments = (
+            "config",
+            "--includes",
+            "--get",
+            *(("--type=path",) if key.endswith("File") else ()),
+            key,
+        )
         output = await git(own.git_dir, *arguments, environment=environment, fine=(0, 1), settings=QUIET)
         if value := output.decode(errors="surrogateescape").rstrip("\n"):
             found[key] = value
