@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from overlord.adapters.git.command import git
 from overlord.domain.identifiers import Sha
@@ -194,9 +194,9 @@ async def _check_files(own: Checkout, head: Sha, commit: Sha) -> None:
     """What the merge writes is in nobody's way, and lands without a program of the user's."""
     changed = await _paths(own, head, commit)
     added = await _paths(own, head, commit, "--diff-filter=A")
-    removed = frozenset(await _paths(own, head, commit, "--diff-filter=D"))
+    removed = frozenset(map(os.fsdecode, await _paths(own, head, commit, "--diff-filter=D")))
     assert own.root is not None
-    if taken := [path for path in added if _is_taken(os.fsencode(own.root), path, removed)]:
+    if taken := [path for path in added if _is_taken(own.root, os.fsdecode(path), removed)]:
         raise Refusal(f"files that are in no commit are in the way of {_named(taken)}; move them first")
     for path, name in (await _attributes(own, "filter", commit, changed)).items():
         if name not in {"unspecified", "unset"}:
@@ -205,20 +205,18 @@ async def _check_files(own: Checkout, head: Sha, commit: Sha) -> None:
             )
 
 
-def _is_taken(root: bytes, path: bytes, removed: Collection[bytes]) -> bool:
+def _is_taken(root: Path, path: str, removed: Collection[str]) -> bool:
     """Whether something stands where a file is to be made that the merge does not take away itself: the file, a folder that is not
     empty, or a file or link in place of a folder above it."""
-    parts = path.split(b"/")
-    for length in range(1, len(parts)):
-        above = b"/".join(parts[:length])
-        place = os.path.join(root, above)
-        if above not in removed and (os.path.islink(place) or os.path.isfile(place)):
+    place = root / path
+    for above in PurePosixPath(path).parents[:-1]:
+        found = root / above
+        if str(above) not in removed and (found.is_symlink() or found.is_file()):
             return True
-    place = os.path.join(root, path)
-    if os.path.islink(place) or not os.path.isdir(place):
-        return os.path.lexists(place)
-    inside = (os.path.join(folder, name) for folder, _, names in os.walk(place) for name in names)
-    return any(os.path.relpath(name, root) not in removed for name in inside)
+    if place.is_symlink() or not place.is_dir():
+        return place.is_symlink() or place.exists()
+    inside = (item for item in place.rglob("*") if item.is_symlink() or not item.is_dir())
+    return any(item.relative_to(root).as_posix() not in removed for item in inside)
 
 
 async def _paths(own: Checkout, before: str, after: str, *options: str) -> list[bytes]:
