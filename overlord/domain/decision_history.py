@@ -1,6 +1,7 @@
 """The decision history of a job, from its ledger alone: what happened, when and by whom, grouped by phase, at 80 columns.
 
-It reads nothing but events, so that a ledger which was kept tells it when all else is gone.
+It reads nothing but events, so that a ledger which was kept tells it when all else is gone. What sessions cost is no event; it is
+added where it is known.
 """
 
 import textwrap
@@ -16,6 +17,7 @@ from overlord.domain.text.plain import visible
 WIDTH = 80
 BEFORE = "Before the first phase"
 DELIVERY = "Delivery and review"
+COST = "What it cost"
 _LEFT_OUT = frozenset(
     {
         *(E.CHECK_STARTED, E.SETUP_STARTED, E.ENVIRONMENT_COMPLETED, E.SETUP_LOST, E.SESSION_STARTED),
@@ -63,6 +65,13 @@ def told(facts: Iterable[Fact], *, is_local: bool = False) -> Iterator[Told]:
             following = _phase(fact.data.get(_NEXT_PHASE[E(fact.name)]))
         elif fact.name in {E.PASSED, E.GATE_APPROVED}:
             following = DELIVERY
+
+
+def cost_lines(at: datetime, spent: Sequence[tuple[str, str]], total: str) -> Iterator[Told]:
+    """What a job cost so far: each session by its name, then all of them together. Nothing where no session called a model."""
+    whole = [("all together", total)] if spent else []
+    for name, cost in (*spent, *whole):
+        yield Told(section=COST, at=at, actor=OVERLORD, name="cost", sentence=f"{name}: {cost}")
 
 
 def _phase(name: Json) -> str:

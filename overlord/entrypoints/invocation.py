@@ -28,6 +28,7 @@ _REPEATED = ("OVERLORD_HOME", "OVERLORD_CONFIG")
 EVERYWHERE = (
     *(
         "status",
+        "list",
         "trends",
         "search",
         "queue",

@@ -47,6 +47,16 @@ class MirrorCommits:
             return None  # the commits are not in it any more
         return None if found is None else tuple(found)
 
+    def paths(self, space: str, commit: Sha) -> tuple[str, ...] | None:
+        async def read(git: "GitMirrors") -> Sequence[str]:
+            return tuple(await git.listing(RepositoryName(space), commit))
+
+        try:
+            found = self._asked(space, read)
+        except GitFailed:
+            return None
+        return None if found is None else tuple(found)
+
     def _asked(
         self, space: str, read: "Callable[[GitMirrors], Coroutine[Any, Any, Result]]"
     ) -> Result | None:

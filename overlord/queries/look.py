@@ -34,6 +34,9 @@ class Commits(Protocol):
     def changes(self, space: str, base: Sha, head: Sha) -> tuple[Change, ...] | None:
         """What differs between two commits; None where they are not there any more."""
 
+    def paths(self, space: str, commit: Sha) -> tuple[str, ...] | None:
+        """Every file of a commit; None where it is not there any more."""
+
 
 class NoCommits:
     """Where nobody has a mirror."""
@@ -42,6 +45,9 @@ class NoCommits:
         return None
 
     def changes(self, _space: str, _base: Sha, _head: Sha) -> tuple[Change, ...] | None:
+        return None
+
+    def paths(self, _space: str, _commit: Sha) -> tuple[str, ...] | None:
         return None
 
 

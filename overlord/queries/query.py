@@ -64,6 +64,8 @@ class Query:
     """Whether there has to be a database."""
     has_runs: bool = True
     """Whether it is about a repository's local runs too (`--repo`)."""
+    finds_local: bool = False
+    """Whether a command line shows the local runs of the repository it stands in, where there is no daemon's state."""
     gaps: Mapping[Interface, str] = field(default_factory=dict)
     """Interfaces that leave it out, each with why."""
 

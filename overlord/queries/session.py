@@ -4,12 +4,14 @@ import sqlite3
 from dataclasses import dataclass
 
 from overlord.command_ref import CommandRef, hint
+from overlord.domain.budgets.budget import Cost
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job, JobState
 from overlord.domain.session import Session
 from overlord.errors import NotFound
 from overlord.home import Home
 from overlord.store import evidence, jobs, sessions
+from overlord.store.budgets import costs
 from overlord.store.evidence import EvidenceFile, EvidenceStore
 
 
@@ -31,6 +33,12 @@ def sessions_of(connection: sqlite3.Connection, job_id: int, session: str = "") 
         known = ", ".join(item.id for item in ran) or "none"
         raise NotFound(f"job {job_id} has no session {session}; it has {known}")
     return [item for item in ran if not session or item.id == session]
+
+
+def spent_by_session(connection: sqlite3.Connection, job_id: int) -> list[tuple[Session, Cost]]:
+    """The sessions of a job that called a model, each with what it cost, in the order they began."""
+    known = {item.id: item for item in sessions.of_job(connection, job_id)}
+    return [(known[name], cost) for name, cost in costs.by_session(connection, job_id) if name in known]
 
 
 def evidence_of(connection: sqlite3.Connection, job_id: int, session: str, kind: str) -> EvidenceFile | None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from inline_snapshot import snapshot
 
-from overlord.domain.decision_history import Fact, history_text, told
+from overlord.domain.decision_history import Fact, cost_lines, history_text, told
 from overlord.domain.event import OVERLORD, EventName, Json
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -101,3 +101,18 @@ def test_hostile_words_stay_in_their_line_and_no_line_is_longer_than_80() -> Non
     assert "\x1b" not in "".join(lines)
     assert [line for line in lines if line.startswith("Phase")] == []
     assert lines[-1].endswith("made by a newer version")
+
+
+def test_what_sessions_cost_comes_last_and_is_left_out_where_none_called_a_model() -> None:
+    at = datetime(2026, 11, 27, 9, 30, tzinfo=UTC)
+    lines = list(
+        cost_lines(at, [("j1-work-1 (architect)", "40 tokens"), ("j1-review-1", "2 tokens")], "42 tokens")
+    )
+    assert history_text(1, lines).splitlines()[1:] == [
+        "",
+        "What it cost",
+        "  2026-11-27 09:30:00  j1-work-1 (architect): 40 tokens",
+        "  2026-11-27 09:30:00  j1-review-1: 2 tokens",
+        "  2026-11-27 09:30:00  all together: 42 tokens",
+    ]
+    assert list(cost_lines(at, [], "0 tokens")) == []

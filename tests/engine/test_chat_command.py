@@ -16,6 +16,7 @@ from overlord.queries import registry as queries
 from overlord.queries.declared.brief import OfHours
 from overlord.queries.declared.cost import OfCost
 from overlord.queries.declared.search import OfSearch
+from overlord.queries.declared.status import OfStatus
 from overlord.queries.declared.trends import OfTrends
 from overlord.queries.declared.why import OfJob
 from overlord.queries.query import Nothing
@@ -134,7 +135,9 @@ def test_an_issue_is_named_in_many_ways(text: str) -> None:
             ),
         ),
         ("answer 5 it’s “one”", given("answer", Answer(decision=FIVE, words='it\'s "one"'))),
-        *((name, looked(name, Nothing())) for name in ("status", "queue", "history", "decisions", "inbox")),
+        *((name, looked(name, Nothing())) for name in ("queue", "history", "decisions", "inbox", "list")),
+        ("status", looked("status", OfStatus())),
+        ("/status job #42?", looked("status", OfStatus(job=ISSUE))),
         ("brief", looked("brief", OfHours(hours=24.0))),
         ("trends", looked("trends", OfTrends())),
         ("trends 90 days", looked("trends", OfTrends(days=DaySpan.QUARTER))),
@@ -159,7 +162,7 @@ def test_what_people_type_is_understood(text: str, wanted: Command | Question | 
         ("destroy everything", "do not know", "help"),
         ("stat", "Did you mean this", "status"),
         ("desicions", "Did you mean this", "decisions"),
-        ("status now", "takes nothing after it", "status"),
+        ("status now", "Say which", "status 7"),
         ("work", "Say which issue", "work on #42"),
         ("work on 42", "Say which issue", "work on #42"),
         ("work on #42 and #43", "takes nothing after the issue", "work on #42"),
@@ -246,7 +249,7 @@ def test_help_names_every_verb() -> None:
 - `/overlord answer 5 use the second one`  answer one in words
 - `/overlord message #42 use port 8080`  say something to its Minion, which reads it as it works
 - `/overlord ask-again owner/repo`  take back what was said about its missing tests
-- `/overlord status`  what is going on
+- `/overlord status`  what is going on; with a job (status 7), all about that one
 - `/overlord queue`  what starts next, and what it waits for
 - `/overlord history`  what ended lately
 - `/overlord why #42`  where its job stands, and how it came there
@@ -267,6 +270,7 @@ def test_help_names_every_verb() -> None:
 - `/overlord skill-pulls`  open pull requests that change skills, and what is held against them
 - `/overlord trends 30`  how work went over 7, 30 or 90 days, also trends 90 by week owner/repo
 - `/overlord search lint failed`  jobs by words of their issues, findings and transcripts, also search state:failed "exact words" -without
+- `/overlord list`  every job under way, and what each waits for
 - `/overlord help`  this list
 (Where a #42 stands, owner/repo#42, the issue's address and a job's number do too. A mention takes the same words.)
 """)

@@ -37,6 +37,26 @@ class JobOptionArgument:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JobIfAnyArgument(JobOptionArgument):
+    """A job, which may be left out. On the command line it is known by its place."""
+
+    help: str = "Only this job, in detail: its number, or an issue: '#42', owner/repo#42, its address."
+
+    def read(self, words: str, typed: Typed) -> tuple[Target | None, str]:
+        """None where no word is left; `job` before it may be left out."""
+        if not words.strip():
+            return None, ""
+        skipped = int(word(words, 0).casefold() == "job")
+        found = target_in(bare(word(words, skipped)))
+        if found is None:
+            name = typed.name or "status"
+            raise typed.misread(
+                "Say which: a job by its number, or an issue with the #.", f"{name} 7", f"{name} #42", name
+            )
+        return found, after(words, skipped + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContractTextArgument:
     """A contract as YAML. On the command line it is the file it stands in; elsewhere programs alone send it."""
 

@@ -8,12 +8,11 @@ from overlord.domain.contracts.turn import Turn
 from overlord.domain.event import EventName, Json
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
-from overlord.engine.contracts import actors
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ContractError
 from overlord.failpoints import Failpoint
 from overlord.store import jobs
-from overlord.store.contracts import plan_files
+from overlord.store.contracts import actors, plan_files
 
 
 async def ensure(parts: Parts, job: Job, base: Sha) -> Job:

@@ -22,11 +22,12 @@ from overlord.domain.contracts.onward import (
 from overlord.domain.contracts.turn import Turn
 from overlord.domain.event import EventName
 from overlord.domain.job import Job, JobChanges, JobState
-from overlord.engine.contracts import actors, gates, questions
+from overlord.engine.contracts import gates, questions
 from overlord.engine.contracts.gates import GateView
 from overlord.engine.contracts.move import Move
 from overlord.engine.runtime.parts import Parts
 from overlord.store import decisions
+from overlord.store.contracts import actors
 
 _AFRESH: JobChanges = {"revision": 0, "losses": 0, "consultation": ""}
 

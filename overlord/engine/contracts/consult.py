@@ -23,13 +23,13 @@ from overlord.domain.job import Job
 from overlord.domain.question import ask
 from overlord.domain.session import Session
 from overlord.domain.text.plain import quoted
-from overlord.engine.contracts import actors, carry_on
+from overlord.engine.contracts import carry_on
 from overlord.engine.contracts.carry_on import Way
 from overlord.engine.contracts.escalate import terminate
 from overlord.engine.contracts.move import Move
 from overlord.engine.runtime.parts import Parts
 from overlord.store import decisions
-from overlord.store.contracts import role_notes
+from overlord.store.contracts import actors, role_notes
 
 NOTHING = Scope(mode=ScopeMode.EXPLICIT, patterns=(".nebulus/nothing",))
 """The scope of a session that writes nothing: its one path is closed to every session."""

@@ -16,11 +16,10 @@ from overlord.domain.job import Job
 from overlord.domain.scope.check import Change
 from overlord.domain.session import Session
 from overlord.engine.bootstrap import init_job
-from overlord.engine.contracts import actors
 from overlord.engine.contracts.carry_on import is_round
 from overlord.engine.runtime.parts import Parts
 from overlord.store import sessions
-from overlord.store.contracts import plan_files, role_notes
+from overlord.store.contracts import actors, plan_files, role_notes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

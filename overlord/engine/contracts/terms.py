@@ -12,10 +12,10 @@ from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
 from overlord.domain.session import Session
 from overlord.engine.bootstrap import init_job
-from overlord.engine.contracts import actors, consult
+from overlord.engine.contracts import consult
 from overlord.engine.runtime.parts import Parts
 from overlord.store import sessions
-from overlord.store.contracts import plan_files, role_notes
+from overlord.store.contracts import actors, plan_files, role_notes
 from overlord.store.rows import adapter
 
 READ_FIRST = ("vision.md", "architecture.md", "VISION.md", "ARCHITECTURE.md", "AGENTS.md")

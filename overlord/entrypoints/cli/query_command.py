@@ -23,6 +23,7 @@ from overlord.domain.conversation.argument import (
 )
 from overlord.domain.conversation.contract_argument import (
     ContractTextArgument,
+    JobIfAnyArgument,
     JobOptionArgument,
     LastArgument,
     PathArgument,
@@ -56,7 +57,7 @@ from overlord.entrypoints.cli.typed_argument import (
     skill,
 )
 from overlord.entrypoints.invocation import chosen_address
-from overlord.entrypoints.terminal.show import as_json
+from overlord.entrypoints.terminal.show import as_json, show_text
 from overlord.entrypoints.terminal.view_text import show_view
 from overlord.errors import NotFound
 from overlord.queries import registry
@@ -105,6 +106,9 @@ def show(question: Question, *, form: Form = Form.VIEW, path: str = "") -> None:
         chosen_remote().show(question, form, path)
         return
     query, problem, current = registry.find(question.name), "", cache(state.settings)
+    local_runs = state.local_runs_here() if query.finds_local else ""
+    if local_runs and not state.home().database.exists():
+        state.choose(local_runs)
     if query.survives_bad_settings:
         settings, problem = state.settings_or_why()
         current = cache(lambda: settings)
@@ -128,6 +132,13 @@ def show(question: Question, *, form: Form = Form.VIEW, path: str = "") -> None:
                 write_graph(question.view(look), path)
             case Form.VIEW:
                 show_view(question.view(look))
+                if local_runs and not state.is_local():
+                    _name_local_runs(question.name)
+
+
+def _name_local_runs(name: str) -> None:
+    """Say that the repository somebody stands in has runs of its own, which are not among what was shown."""
+    show_text(f"The local runs of this repository are not in it: `overlord {name} --repo .`")
 
 
 def _parameters(field: str, kind: Argument) -> list[inspect.Parameter]:
@@ -164,6 +175,8 @@ def _of_contract(
 ) -> inspect.Parameter:
     """What is typed for an argument of a look at a contract."""
     match kind:
+        case JobIfAnyArgument():
+            return argument(field, str, "", help=kind.help, metavar="[JOB]")
         case JobOptionArgument():
             return option(field, str, "", help=kind.help, metavar="JOB")
         case ContractTextArgument():

@@ -1,20 +1,36 @@
-"""What is going on: open jobs, what waits for people, what is paused, and repositories that give trouble."""
+"""What is going on: open jobs, what waits for people, what is paused, and repositories that give trouble; or one job in detail.
+
+With a job: its phase and roles, its session, its budgets, its artifacts, its gates and its last events. In a repository with
+local runs, where there is no daemon's state, it is about those runs; elsewhere `--repo .` is.
+"""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from overlord.domain.budgets.budget import Cost, cost_text
 from overlord.domain.chat.lines import decisions_table, jobs_table, listed, look_at, paused, waits, words
+from overlord.domain.conversation.contract_argument import JobIfAnyArgument
 from overlord.domain.decision import Decision
 from overlord.domain.inquiry import SpaceError, Status
 from overlord.domain.job import Job
 from overlord.domain.model_fault import ModelOutage
 from overlord.domain.pause import Pause
 from overlord.domain.text.plain import count
+from overlord.domain.text.reference import Target
 from overlord.domain.view.span import Bold, Mark
 from overlord.domain.view.view import Note, Paragraph, Part, View
-from overlord.queries import overview
+from overlord.queries import job_status, overview
+from overlord.queries.job_status import JobStatus
+from overlord.queries.job_status_view import job_status_view
 from overlord.queries.look import Look
-from overlord.queries.query import Nothing, Query
+from overlord.queries.query import Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfStatus:
+    """Everything, or one job."""
+
+    job: Annotated[Target | None, JobIfAnyArgument()] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,14 +46,18 @@ class StatusData:
     settings: tuple[str, ...]
 
 
-def _read(look: Look, _arguments: Nothing) -> Status:
+def _read(look: Look, arguments: OfStatus) -> Status | JobStatus:
+    if arguments.job is not None:
+        return job_status.read(look, look.newest_job(arguments.job))
     found, problem = overview.status(look.connection, look.settings, at=look.at), look.settings_problem
     if not problem or any(problem in line for line in found.settings):
         return found
     return replace(found, settings=(*found.settings, f"The settings do not load: {problem}"))
 
 
-def _data(status: Status) -> StatusData:
+def _data(status: Status | JobStatus) -> StatusData | JobStatus:
+    if isinstance(status, JobStatus):
+        return status
     return StatusData(
         jobs=tuple(view.job for view in status.jobs),
         decisions=tuple(asked.decision for asked in status.waiting),
@@ -49,7 +69,9 @@ def _data(status: Status) -> StatusData:
     )
 
 
-def _view(look: Look, status: Status) -> View:
+def _view(look: Look, status: Status | JobStatus) -> View:
+    if isinstance(status, JobStatus):
+        return job_status_view(status)
     text = f"{count(len(status.jobs), 'open job')}, {waits(status.waiting)}"
     table = jobs_table(status.jobs, status.at, is_local=look.is_local)
     parts: list[Part] = [listed(table, "No open jobs. Label an issue to start one.")]
@@ -72,8 +94,10 @@ QUERY = Query(
     read=_read,
     view=_view,
     data=_data,
+    arguments=OfStatus,
     usage="status",
-    means="what is going on",
+    means="what is going on; with a job (`status 7`), all about that one",
     position=1,
     survives_bad_settings=True,
+    finds_local=True,
 )

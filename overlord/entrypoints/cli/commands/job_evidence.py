@@ -8,7 +8,8 @@ import typer
 
 from minion.protocol import Brief, SessionKind
 from overlord.command_ref import CommandRef, hint
-from overlord.domain.decision_history import Fact, history_text, told
+from overlord.domain.budgets.budget import cost_text
+from overlord.domain.decision_history import Fact, cost_lines, history_text, told
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.job_work import Number
 from overlord.entrypoints.cli.commands.state import Repo
@@ -17,6 +18,7 @@ from overlord.entrypoints.terminal.show import as_json, show_text
 from overlord.errors import NotFound
 from overlord.queries import session as inquiries_session
 from overlord.store import jobs, ledger
+from overlord.store.budgets import costs
 from overlord.store.checks import evaluations
 from overlord.store.rows import adapter
 
@@ -75,20 +77,30 @@ def export(
 
 
 def tell_history(number: int, repo: str, *, json: bool) -> None:
-    """The decision history of a job, from the ledger alone."""
+    """The decision history of a job, from the ledger alone; then what its sessions cost, where that is known."""
     state.choose(repo)
     with state.reading() as connection:
         facts = [
             Fact(at=datetime.fromisoformat(entry.at), name=entry.name, actor=entry.actor, data=entry.details)
             for entry in ledger.entries(connection, job_id=number)
         ]
+        spent = [
+            (_named(item.id, item.role), cost_text(cost))
+            for item, cost in inquiries_session.spent_by_session(connection, number)
+        ]
+        total = cost_text(costs.of_job(connection, number))
     if not facts:
         raise NotFound(
             f"the ledger has no event of job {number}",
             hint=hint(CommandRef("job history"), " shows those that ended"),
         )
     lines = list(told(facts, is_local=state.is_local()))
+    lines += cost_lines(facts[-1].at, spent, total)
     if json:
         as_json(lines)
     else:
         show_text(history_text(number, lines))
+
+
+def _named(session: str, role: str) -> str:
+    return f"{session} ({role})" if role else session

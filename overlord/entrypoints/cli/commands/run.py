@@ -163,7 +163,7 @@ def history(
                 str(item.run),
                 str(item.job or "-"),
                 item.title[:60],
-                item.state,
+                f"{item.state} ({item.phase})" if item.phase and not item.merged else item.state,
                 item.cost,
                 f"{item.work_s:.0f} s",
                 item.branch or "-",

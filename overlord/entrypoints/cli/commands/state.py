@@ -15,7 +15,7 @@ from overlord import wakeup
 from overlord.domain.text.reference import Target, space_named, target_in
 from overlord.entrypoints.invocation import check_here, choose_repository, chosen_repository
 from overlord.entrypoints.process_environment import environment
-from overlord.errors import ContractError, SettingsError, StoreError
+from overlord.errors import ContractError, OverlordError, SettingsError, StoreError
 from overlord.failpoints import Failpoint
 from overlord.home import Home
 from overlord.settings.env import home_of
@@ -46,6 +46,18 @@ Repo = Annotated[
 def is_local() -> bool:
     """Whether it is the state of a repository's local runs, where there are branches and no pull requests."""
     return bool(chosen_repository())
+
+
+def local_runs_here() -> str:
+    """The repository around the working directory as `--repo` takes it, where something was run in it and none was named; else ""."""
+    if chosen_repository():
+        return ""
+    from overlord.entrypoints.local.place import HERE, place_of
+
+    try:
+        return HERE if place_of(HERE, environment()).home.database.exists() else ""
+    except OverlordError:
+        return ""  # it is no repository
 
 
 def home() -> Home:
