@@ -6,7 +6,15 @@ from dataclasses import replace
 import pytest
 
 from overlord.config_files import packaged
-from overlord.domain.discovery.bank import KIND_QUESTION, bank, kind_named, load_bank, questions, with_kind
+from overlord.domain.discovery.bank import (
+    KIND_QUESTION,
+    KIND_WORDS,
+    bank,
+    kind_named,
+    load_bank,
+    questions,
+    with_kind,
+)
 from overlord.domain.discovery.question import (
     MOST_QUESTIONS,
     Discovery,
@@ -17,6 +25,7 @@ from overlord.domain.discovery.question import (
     read_discovery,
 )
 from overlord.domain.discovery.recording import MOST_NEW
+from overlord.domain.discovery.reply import reply
 from overlord.errors import SettingsError
 
 
@@ -105,9 +114,26 @@ def test_a_settled_kind_changes_no_answer() -> None:
 
 
 def test_what_texts_speak_of_is_counted_in_whole_words() -> None:
-    assert kind_named(["clients click on eclipses"]) == (ProjectKind.OTHER, 0)
-    assert kind_named(["A CLI.", "the command\nline, two CLIs"]) == (ProjectKind.CLI, 3)
-    assert kind_named([]) == (ProjectKind.OTHER, 0)
+    assert kind_named(["clients click on eclipses"]) == (ProjectKind.OTHER, False)
+    assert kind_named(["A CLI.", "the command\nline, two CLIs, a library"]) == (ProjectKind.CLI, True)
+    assert kind_named(["A CLI, a library."]) == (ProjectKind.CLI, False)
+    assert kind_named([]) == (ProjectKind.OTHER, False)
+
+
+def test_each_kind_is_understood_by_the_words_it_is_called_by() -> None:
+    assert {kind: kind_named([words])[0] for kind, words in KIND_WORDS.items()} == {
+        kind: kind for kind in KIND_WORDS
+    }
+
+
+def test_questions_of_a_kind_it_is_not_go_unless_they_are_answered() -> None:
+    fresh = questions(ProjectKind.CLI, asks_kind=True)
+    found = Discovery(kind=ProjectKind.CLI, state=RepositoryState.DOCS_ONLY, questions=fresh)
+    said = reply(found, ("cli.errors", "cli.commands"), "1: By mail", by="x")
+    said = reply(said, (KIND_QUESTION,), "No, a web app", by="x")
+    assert said.kind is ProjectKind.WEB_APP
+    assert [item.id for item in said.questions if item.id.startswith("cli.")] == ["cli.errors"]
+    assert said.get("web_app.pages") is not None
 
 
 QUESTION = "{id: a.b, tier: 1, section: x, ask: What is it?}"

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from overlord.domain.discovery.outcome import (
-    MOST_CHARS,
     VISION_HEADINGS,
     decisions,
     misses,
@@ -78,17 +77,11 @@ def test_each_heading_that_is_missing_is_named() -> None:
 
 
 def test_each_decision_is_named_with_reason_and_alternatives() -> None:
-    text = (
-        ARCHITECTURE.replace(STORAGE, "")
-        .replace("Rationale", "Reason")
-        .replace("alternatives__: Go", "alternatives__:")
-    )
+    text = ARCHITECTURE.replace(STORAGE, "").replace("Rationale", "Reason")
     assert misses(FOUND, {**WHOLE, "architecture.md": text}) == (
         "architecture.md does not name the decision `architecture.storage` (storage): add `### storage"
         " (`architecture.storage`)` under Decisions, with the lines Decision:, Rationale:, Alternatives: below it.",
         "architecture.md: the decision `architecture.language` has no line `Rationale: …`.",
-    ) or misses(FOUND, {**WHOLE, "architecture.md": text})[1].startswith(
-        "architecture.md: the decision `architecture.language` has no line `Rationale: …`"
     )
 
 
@@ -139,8 +132,7 @@ def test_any_text_is_judged(text: str) -> None:
 def test_large_texts_are_read_once() -> None:
     for piece in ("# a\n", "a\n=\n", "===\n", "`", "<!--", "a: b\n\n---\n", "\n", "Decision:", " "):
         text = piece * (20_000_000 // len(piece))
-        assert misses(FOUND, {"vision.md": text, "architecture.md": text})
-        assert sections(text[: MOST_CHARS * 5])
+        assert misses(FOUND, {"architecture.md": text})
 
 
 @pytest.mark.parametrize(

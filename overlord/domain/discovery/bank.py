@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from overlord.config_files import packaged
 from overlord.domain.contracts.part import as_tuple
-from overlord.domain.discovery.question import Discovery, Kind, ProjectKind, Question
+from overlord.domain.discovery.question import Discovery, Kind, ProjectKind, Question, Status
 from overlord.domain.text.plain_yaml import load_yaml
 from overlord.domain.text.problem import first_problem
 from overlord.errors import SettingsError
@@ -30,6 +30,15 @@ _WORDS: dict[ProjectKind, tuple[str, ...]] = {
     ProjectKind.DATA: ("data pipeline", "data warehouse", "etl", "data analysis", "machine learning"),
     ProjectKind.LIBRARY: ("library", "sdk", "npm package", "python package"),
 }
+KIND_WORDS: dict[ProjectKind, str] = {
+    ProjectKind.MOBILE: "a mobile app",
+    ProjectKind.WEB_APP: "a web app",
+    ProjectKind.API: "an API",
+    ProjectKind.CLI: "a command line tool",
+    ProjectKind.DATA: "a data pipeline",
+    ProjectKind.LIBRARY: "a library",
+}
+"""How each is called in an answer."""
 _SPOKEN = {kind: re.compile(rf"\b(?:{'|'.join(words)})s?\b") for kind, words in _WORDS.items()}
 
 
@@ -121,36 +130,44 @@ def bank() -> Bank:
     return load_bank(packaged("bootstrap/discovery.yaml"), _SOURCE)
 
 
-def questions(kind: ProjectKind) -> tuple[Question, ...]:
-    """Every question for a project of this kind, unanswered. What kind it is, is only asked where nobody knows."""
+def questions(kind: ProjectKind, *, asks_kind: bool | None = None) -> tuple[Question, ...]:
+    """Every question for a project of this kind, unanswered. What kind it is, is only asked where nobody knows, or is sure."""
     found = bank()
+    asks = kind is ProjectKind.OTHER if asks_kind is None else asks_kind
     asked = (item.asked(found.default_of(item.id, kind)) for item in found.of(kind))
-    return tuple(item for item in asked if kind is ProjectKind.OTHER or item.id != KIND_QUESTION)
+    return tuple(item for item in asked if asks or item.id != KIND_QUESTION)
 
 
-def kind_named(texts: Sequence[str]) -> tuple[ProjectKind, int]:
-    """The kind of project that texts speak of most, and how often; OTHER where they speak of none."""
+def kind_named(texts: Sequence[str]) -> tuple[ProjectKind, bool]:
+    """The kind of project that texts speak of most, and whether it is more than of all others together; OTHER where they speak of
+    none."""
     folded = [" ".join(text.casefold().split()) for text in texts]
     counts = {kind: sum(len(words.findall(text)) for text in folded) for kind, words in _SPOKEN.items()}
     best = max(counts, key=lambda kind: counts[kind])
-    return (best, counts[best]) if counts[best] else (ProjectKind.OTHER, 0)
+    if not counts[best]:
+        return ProjectKind.OTHER, False
+    return best, counts[best] * 2 > sum(counts.values())
 
 
 def with_kind(discovery: Discovery) -> Discovery:
-    """The same, with the questions of its kind once it is settled which kind that is."""
+    """The same, with the questions of its kind once a person or a document settles which kind that is. Those of a kind that had been
+    taken for it go, unless they are answered."""
     asked = discovery.get(KIND_QUESTION)
-    if discovery.kind is not ProjectKind.OTHER or asked is None or asked.is_open:
+    if asked is None or asked.is_open:
         return discovery
     kind, _ = kind_named([asked.answer.replace("_", " ")])
     if kind is ProjectKind.OTHER and re.search(r"\bapi\b", asked.answer.casefold()):
         kind = ProjectKind.API
     module = bank().kinds.get(kind)
-    if module is None:
+    if module is None or kind is discovery.kind:
         return discovery
+    before = bank().kinds.get(discovery.kind)
+    gone = {item.id for item in before.questions} if before else set()
+    kept = tuple(item for item in discovery.questions if item.id not in gone or not item.is_open)
     changed = [
         replace(item, default=module.defaults[item.id], rationale="")
-        for item in discovery.questions
-        if item.id in module.defaults and item.is_open and not item.recorded
+        for item in kept
+        if item.id in module.defaults and item.status is Status.GAP and not item.recorded
     ]
-    new = [item.asked() for item in module.questions if discovery.get(item.id) is None]
-    return replace(discovery, kind=kind).with_changed([*changed, *new])
+    new = [item.asked() for item in module.questions if all(item.id != other.id for other in kept)]
+    return replace(discovery, kind=kind, questions=kept).with_changed([*changed, *new])

@@ -12,7 +12,7 @@ VISION_HEADINGS = ("Problem", "Users", "Solution", "Scope", "Success")
 ARCHITECTURE_HEADINGS = ("Overview", "Structure", "Decisions", "Tests")
 DECISION_LINES = ("Decision", "Rationale", "Alternatives")
 """How the lines under a decision begin, each with a colon after it."""
-MOST_CHARS = 400_000
+MOST_CHARS = 200_000
 """Of a document, that are looked at."""
 _DECISIONS = "decisions"
 _LINE = re.compile(

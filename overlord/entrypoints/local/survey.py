@@ -1,60 +1,22 @@
-"""`overlord init`: what Overlord sees in a repository, read from a commit; nothing of it is run, and nothing is written unasked."""
+"""`overlord init`: a checkout's HEAD is read for `domain/bootstrap/survey.py`; nothing of it is run, and nothing is written unasked."""
 
-from collections import Counter
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from overlord.adapters.git.command import git
-from overlord.domain.changes.paths import is_test_path
-from overlord.domain.checks.file import CHECKS_PATH, ChecksFile, ChecksFileError, parse_checks
-from overlord.domain.checks.lint import LINT_CONFIGURATION, describe_lint
-from overlord.domain.checks.untested import has_tests, judged, to_read
-from overlord.domain.environments.file import ENVIRONMENT_PATH, EnvironmentFileError
-from overlord.domain.environments.recipe import Recipe, recipe, wanted
+from overlord.domain.bootstrap.documents import most_bytes
+from overlord.domain.bootstrap.survey import Survey, paths_to_read, survey_of
+from overlord.domain.checks.file import CHECKS_PATH
+from overlord.domain.environments.file import ENVIRONMENT_PATH
 from overlord.domain.identifiers import Sha
 from overlord.domain.scope.check import GITLINK_MODE
-from overlord.domain.text.plain import count
 from overlord.entrypoints.local.checkout import Checkout, commit_of
 from overlord.errors import Refused
 
-MOST_BYTES = 1_000_000
-LARGE_BYTES = 50_000_000
-_LANGUAGES = {
-    "Python": {".py", ".pyi"},
-    "JavaScript": {".js", ".jsx", ".mjs", ".cjs"},
-    "TypeScript": {".ts", ".tsx", ".mts", ".cts"},
-    "Go": {".go"},
-    "Rust": {".rs"},
-    "C": {".c", ".h"},
-    "C++": {".cc", ".cpp", ".cxx", ".hpp"},
-    "Java": {".java"},
-    "Kotlin": {".kt"},
-    "Ruby": {".rb"},
-    "PHP": {".php"},
-    "C#": {".cs"},
-    "Swift": {".swift"},
-    "Shell": {".sh"},
-}
-_BY_SUFFIX = {suffix: name for name, suffixes in _LANGUAGES.items() for suffix in suffixes}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
-    """What was seen at one commit."""
-
-    commit: Sha
-    files: int
-    size: int
-    languages: tuple[tuple[str, int], ...]
-    test_files: int
-    tests: str
-    lint: str
-    setup: tuple[str, ...]
-    """Sentences: what the environment follows from."""
-    commands: tuple[str, ...]
-    packages: tuple[str, ...]
-    notes: tuple[str, ...]
+_AT_ONCE = 8
+"""Programs of git that read beside each other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,39 +31,9 @@ async def survey(checkout: Checkout) -> Survey:
     """Look at HEAD. Raises Refused for a repository without commits."""
     commit = await commit_of(checkout, "HEAD")
     tree = await _tree(checkout, commit)
-    names = frozenset(tree.blobs)
-    asked = {
-        *wanted(names),
-        *to_read(names),
-        *(name for name in (CHECKS_PATH, *LINT_CONFIGURATION) if name in names),
-    }
-    files = {name: await _content(checkout, tree, name) for name in sorted(asked)}
-    notes = [*_notes(tree)]
-    try:
-        checks = parse_checks(files.get(CHECKS_PATH))
-        found = recipe(files, names)
-    except (ChecksFileError, EnvironmentFileError) as error:
-        raise Refused(str(error)) from None
-    lint = _lint(checks, found, files, tree)
-    if not found.tests and not has_tests(checks, names, files):
-        notes += [
-            f"judged: {judged(lint, review=True)}; not judged: whether the code works, as no test is run",
-            "the first job asks once: write tests first, or accept changes without tests",
-            f"if it has tests that were not found, name their command in {CHECKS_PATH}",
-        ]
-    return Survey(
-        commit=commit,
-        files=len(names),
-        size=sum(size for _, size in tree.blobs.values()),
-        languages=_languages(tree),
-        test_files=sum(map(is_test_path, names)),
-        tests=_tests(checks, found, files, tree),
-        lint=lint,
-        setup=found.what,
-        commands=found.plan.commands,
-        packages=found.packages,
-        notes=tuple(notes),
-    )
+    files = await _read(checkout, tree, paths_to_read(frozenset(tree.blobs)))
+    sizes = {name: size for name, (_, size) in tree.blobs.items()}
+    return survey_of(commit, sizes, files, tree.submodules)
 
 
 async def _tree(checkout: Checkout, commit: Sha) -> _Tree:
@@ -120,44 +52,18 @@ async def _tree(checkout: Checkout, commit: Sha) -> _Tree:
     return _Tree(blobs=blobs, submodules=tuple(submodules))
 
 
-async def _content(checkout: Checkout, tree: _Tree, name: str) -> bytes:
-    return await git(checkout.git_dir, "cat-file", "blob", tree.blobs[name][0], limit_bytes=MOST_BYTES)
+async def _read(checkout: Checkout, tree: _Tree, names: tuple[str, ...]) -> dict[str, bytes]:
+    """The beginning of each of these files, as much as is read of it."""
+    free = asyncio.Semaphore(_AT_ONCE)
 
+    async def content(name: str) -> bytes:
+        async with free:
+            blob = tree.blobs[name][0]
+            return await git(checkout.git_dir, "cat-file", "blob", blob, limit_bytes=most_bytes(name))
 
-def _languages(tree: _Tree) -> tuple[tuple[str, int], ...]:
-    found = Counter(_BY_SUFFIX.get(PurePosixPath(name).suffix.lower(), "") for name in tree.blobs)
-    found.pop("", None)
-    return tuple(found.most_common(5))
-
-
-def _tests(checks: ChecksFile | None, found: Recipe, files: Mapping[str, bytes], tree: _Tree) -> str:
-    if checks and checks.tests:
-        return f"{checks.tests.words} ({CHECKS_PATH})"
-    if found.tests:
-        return found.tests.words
-    if has_tests(checks, tree.blobs, files):
-        return "python -m pytest"
-    return "none were found"
-
-
-def _lint(checks: ChecksFile | None, found: Recipe, files: Mapping[str, bytes], tree: _Tree) -> str:
-    texts = {name: files[name].decode(errors="replace") for name in LINT_CONFIGURATION if name in files}
-    lint = describe_lint((checks and checks.lint) or found.lint, texts, tree.blobs)
-    return f"{lint} ({CHECKS_PATH})" if checks and checks.lint else lint
-
-
-def _notes(tree: _Tree) -> list[str]:
-    lines = []
-    if tree.submodules:
-        lines.append(
-            f"{count(len(tree.submodules), 'submodule')}: sessions see them empty unless `fetch.submodules` is set"
-        )
-    large = sorted(name for name, (_, size) in tree.blobs.items() if size > LARGE_BYTES)
-    if large:
-        lines.append(f"{count(len(large), 'file')} over {LARGE_BYTES // 1_000_000} MB, such as {large[0]}")
-    if ENVIRONMENT_PATH in tree.blobs or CHECKS_PATH in tree.blobs:
-        lines.append("its own .nebulus files are used, as they are at the commit a run starts from")
-    return lines
+    async with asyncio.TaskGroup() as group:
+        tasks = {name: group.create_task(content(name)) for name in names}
+    return {name: task.result() for name, task in tasks.items()}
 
 
 def write(checkout: Checkout, seen: Survey) -> list[str]:

@@ -1,6 +1,7 @@
 """`overlord init`: from a repository, or an empty folder, to the contract by which jobs work there."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from overlord.entrypoints.cli.commands.run import Act
     from overlord.entrypoints.local.checkout import Checkout
     from overlord.entrypoints.local.documents import Document
+
+_MOST_LISTED = 6
+"""Directories and documents that a row names."""
 
 
 def init(
@@ -166,11 +170,24 @@ def _rows(seen: "Survey") -> list[tuple[str, str]]:
     rows = [
         ("size", f"{count(seen.files, 'file')}, {seen.size / 1e6:.1f} MB"),
         ("language", languages or "none that is known"),
+        ("kind", f"{seen.kind.replace('_', ' ')}: {' '.join(seen.kind_reasons)}"),
         ("tests", f"{seen.tests}; {count(seen.test_files, 'test file')}"),
         ("lint", seen.lint),
         *(("setup", sentence) for sentence in seen.setup),
         *(("  runs", command) for command in seen.commands),
     ]
+    if seen.layout:
+        rows.append(
+            ("layout", _shortened([f"{name}/ ({count(number, 'file')})" for name, number in seen.layout]))
+        )
+    if seen.documents:
+        rows.append(("documents", _shortened(seen.documents)))
     if seen.packages:
         rows.append(("packages", ", ".join(seen.packages)))
     return [*rows, *(("note", note) for note in seen.notes)]
+
+
+def _shortened(items: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    more = len(items) - _MOST_LISTED
+    return f"{', '.join(items[:_MOST_LISTED])}{f' and {more} more' if more > 0 else ''}"
