@@ -49,7 +49,7 @@ def test_a_whole_crew() -> None:
 
 - Shared by backend and frontend: `package.json` (1 %).
 - Secret, for nobody to read or write: `.env*` (1 file).
-- Nobody may write 2 % of the files: `LICENSE` (1), `.github/` (1).
+- Nobody may write 2 % of the files: `.github/` (1), `LICENSE` (1).
 
 **Phases**
 

@@ -197,7 +197,8 @@ def _nobody(tree: _Tree) -> str:
     if not tree.nobody:
         return "- Every other file has a role that may write it."
     places = Counter(path.partition("/")[0] + ("/" if "/" in path else "") for path in tree.nobody)
-    named = [f"{_code(place)} ({number:,})" for place, number in places.most_common(_MOST_PLACES)]
+    most = sorted(places.items(), key=lambda item: (-item[1], item[0]))[:_MOST_PLACES]
+    named = [f"{_code(place)} ({number:,})" for place, number in most]
     more = len(places) - len(named)
     rest = f" and {more:,} more" if more > 0 else ""
     return f"- Nobody may write {tree.share(len(tree.nobody))} of the files: {', '.join(named)}{rest}."
