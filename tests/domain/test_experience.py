@@ -162,6 +162,11 @@ def test_many_are_told_as_far_as_anybody_reads_and_no_word_is_mark_up() -> None:
     assert len(parts_of(text)) == 3
 
 
+def test_a_fact_without_its_phase_or_gate_counts_for_nothing_too() -> None:
+    found = experience([fact(E.CHECK_COMPLETED, check="criteria", score="pass"), fact(E.GATE_REJECTED, by="architect", choice="reject"), fact(E.ATTEMPTS_SPENT)])  # fmt: skip
+    assert (found.jobs, found.phases, found.gates, found.roles) == (1, (), (), ())
+
+
 @pytest.mark.parametrize("name", [E.SCOPE_WIDENED, E.DECISION_ANSWERED, E.REVISION_ORDERED, E.GATE_REACHED])
 def test_a_fact_without_its_details_counts_for_nothing(name: E) -> None:
     found = experience([fact(name)])
