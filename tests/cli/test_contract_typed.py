@@ -14,7 +14,7 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from overlord.domain.contracts.constitution import load_contract
-from overlord.domain.event import EventName
+from overlord.domain.event import EventName, Json
 from overlord.domain.identifiers import Sha
 from overlord.home import Home
 from overlord.store import jobs, sessions
@@ -293,3 +293,45 @@ def test_hostile_names_of_files_do_nothing(overlord: Overlord, filled: Filled, h
     filled(ended({1: (base, head)}))
     for form in ((), ("--json",)):
         assert harmful(overlord("contract", "try", "--file", file, *form).out) == []
+
+
+# Experience
+
+
+def test_what_happened_under_a_contract_is_told(overlord: Overlord, filled: Filled) -> None:
+    filled(nothing)
+    assert "No job of this repository has worked yet." in overlord("contract", "experience").out
+
+    def state(connection: sqlite3.Connection) -> None:
+        for number in (1, 2):
+            job = claim(connection, number)
+            jobs.note(
+                connection,
+                job.id,
+                EventName.CONTRACT_TAKEN,
+                at=NOW,
+                data={"contract": "crew", "phase": "plan"},
+            )
+            jobs.note(connection, job.id, EventName.GATE_REACHED, at=NOW, data={"gate": "plan_approval"})
+            given: dict[str, Json] = {"gate": "plan_approval", "verb": "approve"}
+            jobs.note(connection, job.id, EventName.DECISION_ANSWERED, at=NOW, data=given)
+            jobs.note(connection, job.id, EventName.SCOPE_WIDENED, at=NOW, data={"patterns": ["docs/**"]})
+
+    filled(state)
+    shown = overlord("contract", "experience", REPO)
+    assert shown.code == 0 and shown.out.startswith("Experience of 2 jobs of acme/calc\n2 jobs: 2 not over. Contracts: crew (2).")  # fmt: skip
+    assert "plan_approval: never refused in 2." in shown.out
+    assert "docs/** for a role that is not known, 2 times." in shown.out
+    found = json.loads(overlord("contract", "experience", "--json").out)
+    assert found["experience"]["gates"] == [{"name": "plan_approval", "asked": 2, "approved": 2, "rejected": 0, "reused": 0}]  # fmt: skip
+    Draft202012Validator(query_schemas.schema("contract-experience")).validate(found)
+    assert overlord("contract", "experience", "acme/none").code == 4
+
+
+def test_experience_is_of_one_repository(
+    overlord: Overlord, filled: Filled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(nothing)
+    monkeypatch.setenv("OVERLORD_REPOS", "acme/calc,acme/web")
+    refused = overlord("contract", "experience")
+    assert refused.code == 5 and "say which repository" in refused.err

@@ -11,7 +11,7 @@ from overlord.config_files import packaged
 from overlord.domain.bootstrap.summary import changes_between, summary
 from overlord.domain.chat.markdown import parts_of
 from overlord.domain.contracts.constitution import load_contract
-from overlord.domain.contracts.contract import Contract
+from overlord.domain.contracts.contract import Contract, Phase
 from overlord.domain.view.view import Bullets, Paragraph
 from tests.contracts import CREW
 from tests.domain.contract_texts import changed, written
@@ -49,7 +49,7 @@ def test_a_whole_crew() -> None:
 
 - Shared by backend and frontend: `package.json` (1 %).
 - Secret, for nobody to read or write: `.env*` (1 file).
-- Nobody may write 2 % of the files: `LICENSE` (1), `.github/` (1).
+- Nobody may write 2 % of the files: `.github/` (1), `LICENSE` (1).
 
 **Phases**
 
@@ -126,6 +126,24 @@ def test_less_than_one_in_a_hundred_is_not_none() -> None:
 )  # fmt: skip
 def test_each_part_is_said(way: tuple[object, ...], said: str) -> None:
     assert said in summary(of(way), PATHS)
+
+
+def test_what_a_contract_leaves_open_is_said_as_that() -> None:
+    found = of()
+    bare = found.model_copy(
+        update={
+            "lifetime": None,
+            "roles": {name: role.model_copy(update={"budget": None}) for name, role in found.roles.items()},
+            "phases": {name: Phase(inputs=(), outputs=(), terminal=name == "ship", actors=("coder",)) for name in found.phases},
+        }
+    )  # fmt: skip
+    text = summary(bare, PATHS)
+    assert "a job takes as long as it needs;" in text and "**coder** owns `src/**` (70 %); no budget." in text
+    assert "**ship**: coder. Reads nothing, makes nothing. Then the work is delivered." in text
+
+
+def test_every_file_may_have_somebody() -> None:
+    assert "Every other file has a role that may write it." in summary(of(), ["src/a.py", "docs/a.md"])
 
 
 def test_many_of_a_kind_are_told_as_far_as_anybody_reads() -> None:

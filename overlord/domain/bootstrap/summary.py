@@ -4,9 +4,9 @@ It is Markdown that a terminal of 80 columns, a chat and a page all draw: bold w
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from minion.protocol import ScopeError, ScopeMode, is_protected, path_matcher
+from minion.protocol import ScopeMode, is_protected, path_matcher
 from overlord.domain.contracts.contract import (
     PEOPLE,
     Contract,
@@ -25,7 +25,6 @@ MOST_ITEMS = 30
 """Roles, phases or gates that are told: nobody confirms more than they can read."""
 _MOST_CODE = 80
 _MOST_PLACES = 5
-_Matcher = Callable[[str], bool]
 _EXHAUSTED = {
     Exhausted.ARCHITECT: "then the architect is asked",
     Exhausted.GATE: "then a person allows more or ends the job",
@@ -58,7 +57,7 @@ class _Tree:
 
     def __init__(self, contract: Contract, paths: Collection[str]) -> None:
         self.total = len(paths)
-        is_secret = _matcher(contract.secret_paths)
+        is_secret = path_matcher(contract.secret_paths)
         self.secret = sum(map(is_secret, paths))
         self._guarded = [path for path in paths if is_protected(path)]
         guarded = set(self._guarded)
@@ -74,7 +73,7 @@ class _Tree:
         elif is_exact:
             found = set(self._open).intersection(patterns)
         else:
-            is_meant = _matcher(patterns)
+            is_meant = path_matcher(patterns)
             found = set(filter(is_meant, self._open))
             # A workflow is open only where a pattern names its directory.
             found |= {
@@ -98,19 +97,11 @@ class _Tree:
         return "under 1 %" if percent < 1 else f"{percent:.0f} %"
 
 
-def _matcher(patterns: tuple[str, ...]) -> _Matcher:
-    """Whether one of the patterns means a path; what cannot be read means none."""
-    try:
-        return path_matcher(patterns)
-    except ScopeError:
-        return lambda _: False
-
-
 def _first_line(contract: Contract) -> str:
     name = plain_line(contract.name, limit=100).replace("*", "").replace("`", "")
     asked = [item for item in contract.escalation if item != "architect" or item in contract.roles]
     escalation = ", then ".join(_ESCALATION[item] for item in asked) or _ESCALATION["person"]
-    lifetime = "no end"
+    lifetime = "as long as it needs"
     if contract.lifetime is not None:
         usd = "" if contract.lifetime.usd is None else f" and {_usd(contract.lifetime.usd)}"
         lifetime = f"at most {_hours(contract.lifetime.hours)}{usd}"
@@ -197,7 +188,8 @@ def _nobody(tree: _Tree) -> str:
     if not tree.nobody:
         return "- Every other file has a role that may write it."
     places = Counter(path.partition("/")[0] + ("/" if "/" in path else "") for path in tree.nobody)
-    named = [f"{_code(place)} ({number:,})" for place, number in places.most_common(_MOST_PLACES)]
+    most = sorted(places.items(), key=lambda item: (-item[1], item[0]))[:_MOST_PLACES]
+    named = [f"{_code(place)} ({number:,})" for place, number in most]
     more = len(places) - len(named)
     rest = f" and {more:,} more" if more > 0 else ""
     return f"- Nobody may write {tree.share(len(tree.nobody))} of the files: {', '.join(named)}{rest}."
