@@ -249,6 +249,8 @@ def test_help_names_every_verb() -> None:
 - `/overlord answer 5 use the second one`  answer one in words
 - `/overlord message #42 use port 8080`  say something to its Minion, which reads it as it works
 - `/overlord ask-again owner/repo`  take back what was said about its missing tests
+- `/overlord build owner/repo "add() takes several numbers"`  open an issue for a requirement, and have it worked on
+- `/overlord init owner/repo`  have a contract proposed for it; init owner/repo review looks at the one it has
 - `/overlord status`  what is going on; with a job (status 7), all about that one
 - `/overlord queue`  what starts next, and what it waits for
 - `/overlord history`  what ended lately

@@ -124,3 +124,16 @@ async def test_what_is_outside_the_database_is_seen_too(
         "its issue is labelled ['in-review', 'needs-attention']",
     ):
         assert sentence in str(told.value)
+
+
+async def test_a_request_that_is_not_exactly_one_issue_is_found(world: World) -> None:
+    number = await world.forge.open_issue(REPO, "Ideas")
+    world.model_will(blocked("Which way round?"))
+    await world.forge.comment(REPO, number, "/overlord build a page")
+    await world.settle()
+    assert [found for found in _after(world, "SELECT 1", []) if "request 1" in found] == []
+    for change, sentence in {
+        "UPDATE issue_requests SET issue_number = 1": "request 1 is in the issues [2], and its row says [1]",
+        "UPDATE issue_requests SET issue_number = NULL": "request 1 was ordered and is no issue",
+    }.items():
+        assert sentence in _after(world, change, []), change

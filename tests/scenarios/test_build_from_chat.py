@@ -100,8 +100,8 @@ async def test_who_may_not_decide_has_no_issue_opened(talk: Talk) -> None:
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("build", "Say what is to be built, in quotes."),
-        (f"build {REPO}", "Say what is to be built, in quotes."),
+        ("build", "Say what is to be built."),
+        (f"build {REPO}", "Say what is to be built."),
         ("build nobody/knows a page", f"No repository of that name is managed by Overlord; there is {REPO}."),
         (f"init {REPO} and quickly", "takes nothing after"),
     ],

@@ -110,6 +110,20 @@ async def test_work_that_is_asked_for_is_answered_with_what_became_of_it() -> No
         assert "999" in (await waiting)["detail"]
 
 
+async def test_an_issue_that_is_asked_for_is_answered_with_its_number() -> None:
+    async with made_program() as asking:
+        said = await asking.give("build", repository=REPO, requirement="add() adds")
+        assert said["text"] and said["is_under_way"] and said["issue_request"] == 1
+        await asking.page.world.settle()
+        assert [issue.title for issue in asking.page.world.forge.issues(REPO)] == ["add() adds"]
+        missing = await asking.give("build", 400, repository=REPO)
+        assert "Say what is to be built" in missing["detail"]
+        waiting = asyncio.create_task(asking.give("init", review=True, headers={"prefer": "wait=30"}))
+        while not waiting.done():
+            await asking.page.world.settle()
+        assert (await waiting)["text"].startswith(f"{REPO}#2 is open for it.")
+
+
 async def test_a_jobs_addresses_show_all_of_it() -> None:
     async with made_program() as asking:
         await _works(asking)

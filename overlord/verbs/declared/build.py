@@ -22,7 +22,7 @@ class Build:
     requirement: Annotated[
         str,
         RequirementArgument(
-            missing="Say what is to be built, in quotes.",
+            missing="Say what is to be built.",
             noun="the requirement",
             help="What is to be there, in words; its first line becomes the issue's title.",
         ),
