@@ -102,7 +102,7 @@ async def test_commits_that_were_only_in_a_mirror_that_is_gone_are_made_again_if
         await decided(user, 1, "approve")
         shutil.rmtree(user.place / "mirrors")
         if also_forge:
-            shutil.rmtree(user.place / "forge")
+            shutil.rmtree(user.place / "forge" / "git")
         said = await user.overlord("resume")
         assert said.code == 1, said.out + said.err
         assert "The work so far is lost: commit" in said.out and "are not kept any more" in said.out

@@ -64,7 +64,7 @@ async def attach(
         return 0
     if job is None or job.state in ACTIVE or follower.read(lambda c: decisions.unapplied(c, job.id)):
         screen.write(
-            f"The process that worked on it has ended, and {_named(job)} has not: it is gone on with here."
+            f"The process that worked on {_named(job)} has ended before it did: it is gone on with here."
         )
         return None
     with contextlib.suppress(NotFound):
