@@ -14,6 +14,7 @@ from overlord.domain.session import Session
 from overlord.engine.bootstrap import init_job
 from overlord.engine.contracts import consult
 from overlord.engine.runtime.parts import Parts
+from overlord.errors import GitFailed
 from overlord.store import sessions
 from overlord.store.contracts import actors, plan_files, role_notes
 from overlord.store.rows import adapter
@@ -140,5 +141,8 @@ async def _last_diff(parts: Parts, job: Job, work: list[Session]) -> str:
     taken = own[-1] if own else ""
     if not taken or taken == job.head_sha:
         return ""
-    diff = await parts.git.diff(job.space, job.role_base, Sha(taken), limit_bytes=LAST_DIFF_BYTES)
+    try:
+        diff = await parts.git.diff(job.space, job.role_base, Sha(taken), limit_bytes=LAST_DIFF_BYTES)
+    except GitFailed:
+        return ""  # the commit is kept nowhere any more
     return parts.current.redactor.redact(diff)

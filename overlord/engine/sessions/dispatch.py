@@ -18,9 +18,19 @@ from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.scope import approve
 from overlord.engine.scope.allow import Allowed, allowed
-from overlord.engine.sessions import apply_answers, brief, capacity, environment, launcher, setup, untested
+from overlord.engine.sessions import (
+    apply_answers,
+    brief,
+    capacity,
+    environment,
+    launcher,
+    lost_work,
+    setup,
+    untested,
+)
 from overlord.engine.sessions import existing_work as found
 from overlord.engine.sessions.environment import EnvironmentFailed
+from overlord.engine.sessions.lost_work import AskPerson
 from overlord.engine.sessions.preconditions import Wait, first_wait
 from overlord.engine.skills import select_skills
 from overlord.errors import ContractError, GitFailed, RunnerRefused
@@ -66,6 +76,10 @@ async def _prepare_work(parts: Parts, job: Job) -> Progress:
             f"{job.space} has no branch {job.base_branch} with commits. Push a first commit, then try again."
         )
         return await _refuse(parts, job, Subject.EMPTY_REPOSITORY, body)
+    kept = await lost_work.go_back(parts, job)
+    if isinstance(kept, AskPerson):
+        return await _refuse(parts, job, Subject.DISPATCH_REFUSED, kept.body)
+    job = kept
     taken = await found.is_taken(parts, job)
     if taken and (question := await found.question(parts, job)):
         return await _refuse(parts, job, Subject.FOUND_WORK, question)

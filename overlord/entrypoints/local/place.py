@@ -5,6 +5,7 @@ works with. Its database, lock and wakeup socket are its own, so a daemon on the
 import fcntl
 import os
 import re
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from overlord.settings.load import MAX_SOCKET_PATH, Settings, load
 _LONGEST_NAME = 24
 _NOT_OURS = ("GITHUB_", "SLACK_", "OVERLORD_REPOS")
 """Settings of the daemon's world: a local run has one repository and a forge of its own."""
+TRIES, TRY_AGAIN_S = 5, 0.01
 HERE = "."
 MANY = 1_000_000
 NEVER_LOW = {"disk": {"least_free_gb": 0, "least_free_files": 0}}
@@ -65,6 +67,10 @@ class Place:
     def runs(self) -> Path:
         return self.home.root / "runs"
 
+    @property
+    def _lock(self) -> Path:
+        return self.home.root / "run.lock"
+
     def settings(self, environment: Mapping[str, str], **overrides: Any) -> Settings:
         """The user's settings, for this home and this one repository."""
         variables = {name: value for name, value in environment.items() if not name.startswith(_NOT_OURS)}
@@ -79,13 +85,27 @@ class Place:
         } | NEVER_LOW
         return load(variables, **ours, **overrides)
 
+    def is_locked(self) -> bool:
+        """Whether a process works here now."""
+        try:
+            lock = os.open(self._lock, os.O_RDONLY)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(lock)
+        return False
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Be the only one that works here. Raises Refused when another process does."""
         for directory in (self.home.root.parent, self.home.root, self.runs):
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         (self.home.root / "source").write_text(f"{self.source}\n", encoding="utf-8", errors="surrogateescape")
-        lock = os.open(self.home.root / "run.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        lock = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             _take(lock, self.source)
             yield
@@ -94,13 +114,22 @@ class Place:
             os.close(lock)
 
 
+class PlaceBusy(Refused):
+    """Another process works on the repository."""
+
+
 def _take(lock: int, source: str) -> None:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise Refused(
-            f"another `overlord run` works on {source}; wait for it, or stop it with Ctrl-C"
-        ) from None
+    for left in reversed(range(TRIES)):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if left:
+                time.sleep(TRY_AGAIN_S)  # it may be somebody who only looks whether it is held
+                continue
+            raise PlaceBusy(
+                f"another `overlord run` works on {source}; wait for it, or stop it with Ctrl-C"
+            ) from None
+        return
 
 
 def place_of(repository: str, environment: Mapping[str, str]) -> Place:

@@ -23,6 +23,7 @@ from overlord.entrypoints.local.record import Landed, Record
 from overlord.entrypoints.local.screen import Screen
 from overlord.entrypoints.local.transfer import bring_back
 from overlord.entrypoints.terminal.show import line, show_text, table
+from overlord.errors import GitFailed
 from overlord.queries.job_story import story_of
 from overlord.settings.load import Settings, contract_for
 from overlord.store.database import open_reader
@@ -181,7 +182,10 @@ def _headline(outcome: Outcome) -> str:
 
 async def _diffstat(outcome: Outcome) -> str:
     mirror, job = outcome.place.home.mirror(outcome.place.repository), outcome.job
-    output = await git(mirror, "diff", "--stat=100", *_PLAIN_DIFF, job.base, job.head)
+    try:
+        output = await git(mirror, "diff", "--stat=100", *_PLAIN_DIFF, job.base, job.head)
+    except GitFailed:
+        return f" The commits of its change, up to {job.head[:12]}, are not kept any more.\n"
     return output.decode(errors="replace")
 
 

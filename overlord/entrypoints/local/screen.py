@@ -14,7 +14,7 @@ from rich.text import Text
 from overlord.domain.budgets.budget import usd_text
 from overlord.domain.text.json_text import json_text
 from overlord.domain.text.plain import visible
-from overlord.entrypoints.terminal.show import console, show_text
+from overlord.entrypoints.terminal.show import console, show_line, show_text
 from overlord.entrypoints.terminal.watch import News
 
 REFRESH_HZ = 5
@@ -37,11 +37,20 @@ class RunStatus:
         return f"{self.tokens:,} tokens" if self.cost_nusd is None else usd_text(self.cost_nusd)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """One line of a live session's transcript: words of its model, or a call of a tool. Untrusted."""
+
+    session: str
+    text: str
+
+
 class Screen(Protocol):
     """Where a run is shown."""
 
     def show_news(self, news: News) -> None: ...
     def show(self, status: RunStatus) -> None: ...
+    def show_spoken(self, spoken: Spoken) -> None: ...
     def write(self, text: str) -> None:
         """A sentence for the user."""
         ...
@@ -67,6 +76,9 @@ class Lines:
 
     def show(self, status: RunStatus) -> None:
         """A pipe has no status line."""
+
+    def show_spoken(self, spoken: Spoken) -> None:
+        show_line(_spoken(spoken))
 
     def write(self, text: str) -> None:
         show_text(text)
@@ -96,6 +108,9 @@ class Terminal(Lines):
 
     def show(self, status: RunStatus) -> None:
         self._status.standing = status
+
+    def show_spoken(self, spoken: Spoken) -> None:
+        console.print(_spoken(spoken), no_wrap=True, overflow="ellipsis")
 
     @contextmanager
     def live(self) -> Iterator[None]:
@@ -158,6 +173,9 @@ class JsonLines:
             self._last = status
             self._print({"event": "progress", **asdict(status)})
 
+    def show_spoken(self, spoken: Spoken) -> None:
+        self._print({"event": "transcript", "session": spoken.session, "text": spoken.text})
+
     def write(self, text: str) -> None:
         self._print({"event": "note", "text": text})
 
@@ -172,6 +190,10 @@ class JsonLines:
 
     def _print(self, value: dict[str, Any]) -> None:
         print(json_text(value), flush=True)
+
+
+def _spoken(spoken: Spoken) -> Text:
+    return Text(f"  {' '.join(visible(spoken.text).split())}", "dim")
 
 
 def choose(*, json: bool) -> Screen:

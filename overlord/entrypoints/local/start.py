@@ -9,7 +9,7 @@ from overlord.adapters.runner_choice import choose_runner
 from overlord.domain.conversation.issue_request import RequestKind, RequestOptions
 from overlord.domain.decision import Verb
 from overlord.domain.job import Job, JobState
-from overlord.entrypoints.local import address, checkout, preflight, result, transfer
+from overlord.entrypoints.local import address, checkout, preflight, recovery, result, transfer
 from overlord.entrypoints.local import record as records
 from overlord.entrypoints.local.asking import can_ask
 from overlord.entrypoints.local.build import offer_merge, pull_request
@@ -17,7 +17,7 @@ from overlord.entrypoints.local.build.offer_merge import MergeWish
 from overlord.entrypoints.local.interruption import INTERRUPTED
 from overlord.entrypoints.local.local_session import LocalSession
 from overlord.entrypoints.local.record import Record
-from overlord.entrypoints.local.work import job_of, work
+from overlord.entrypoints.local.work import ACTIVE, job_of, work
 from overlord.entrypoints.terminal.show import line, person
 from overlord.errors import GitFailed, NotFound, Refused
 from overlord.failpoints import Failpoint
@@ -25,7 +25,6 @@ from overlord.store import decisions, jobs
 from overlord.store.bootstrap import issue_requests
 from overlord.verbs import commands
 
-ACTIVE = {JobState.QUEUED, JobState.RUNNING, JobState.EVALUATING, JobState.DELIVERING}
 DONE = {JobState.IN_REVIEW, JobState.COMPLETED}
 _AGAIN = (Verb.RETRY, Verb.ONE_MORE, Verb.RECHECK, Verb.REDELIVER)
 """What trying again means, by what a decision offers."""
@@ -192,6 +191,7 @@ async def _finish(
             settings, choice = await local_session.settings(record, url)
             if choice.notice:
                 local_session.screen.write(choice.notice)
+            await recovery.restore_forge(local_session, record, job)
             await local_session.forge.move_default(place.repository, record.base_branch, record.forge_base)
             if job is None or labels:
                 _ask_for_fix(local_session, record)

@@ -42,6 +42,7 @@ LOOK_S = 1.0
 TERMINATED = "terminated"
 """What a Minion's report says when it was told to stop."""
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+ACTIVE = {JobState.QUEUED, JobState.RUNNING, JobState.EVALUATING, JobState.DELIVERING}
 NO_WALLS = "Sessions run as programs of your own user: nothing keeps them from your files. Docker would."
 
 
@@ -96,7 +97,7 @@ class Run:
         if job is not None:
             self.screen.show(
                 await self.running.parts.database.read(
-                    lambda c: _run_status(c, job, self.running.parts.clock.now())
+                    lambda c: run_status(c, job, self.running.parts.clock.now())
                 )
             )
         return job
@@ -157,7 +158,7 @@ class Run:
             self.screen.write("\nThis needs no answer any more.")
             return None
         finally:
-            await _cancelled(asked, closed)
+            await cancelled(asked, closed)
 
     async def _ask(self, decision: Decision) -> Answered | None:
         if decision.subject is Subject.DISCOVERY:
@@ -247,7 +248,7 @@ async def work(
     conceal(settings.secrets())
     async with overlord(settings, falls_back=True) as running:
         await _show_how(running, screen)
-        after = await running.parts.database.read(_last_event)
+        after = await running.parts.database.read(last_event)
         watch = Watch(running, after=after, is_local=True)
         run = Run(
             running=running,
@@ -265,10 +266,10 @@ async def work(
                 followed = asyncio.create_task(run.until_it_rests())
                 stop = asyncio.create_task(interruption.came.wait())
                 await asyncio.wait({followed, stop}, return_when=asyncio.FIRST_COMPLETED)
-                await _cancelled(stop)
+                await cancelled(stop)
                 if followed.done():
                     return Ended(job=followed.result())
-                await _cancelled(followed)
+                await cancelled(followed)
         screen.write("Stopping. What the session has so far is kept; Ctrl-C again leaves at once.")
         await _stop_sessions(running, space, issue)
         job = await run.look()
@@ -292,7 +293,8 @@ def job_of(connection: sqlite3.Connection, space: str, issue: int) -> Job | None
     return next(found, None)
 
 
-def _last_event(connection: sqlite3.Connection) -> int:
+def last_event(connection: sqlite3.Connection) -> int:
+    """The number of the ledger's newest event."""
     return int(connection.execute("SELECT coalesce(max(seq), 0) FROM ledger").fetchone()[0])
 
 
@@ -334,7 +336,8 @@ async def _stop_sessions(running: Overlord, space: str, issue: int) -> None:
             await collect.step(parts, job)
 
 
-def _run_status(connection: sqlite3.Connection, job: Job, at: datetime) -> RunStatus:
+def run_status(connection: sqlite3.Connection, job: Job, at: datetime) -> RunStatus:
+    """Where a run stands now, for its status line."""
     usage, _ = exchanges.job_usage(connection, job.id)
     session = sessions.live_of(connection, job.id)
     phase, turn, action = state_in_words(job.state), 0, ""
@@ -353,7 +356,8 @@ def _run_status(connection: sqlite3.Connection, job: Job, at: datetime) -> RunSt
     )
 
 
-async def _cancelled(*tasks: asyncio.Task[object]) -> None:
+async def cancelled(*tasks: asyncio.Task[object]) -> None:
+    """End these tasks, whatever they are at."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

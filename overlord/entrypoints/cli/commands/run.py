@@ -18,7 +18,11 @@ from overlord.errors import OverlordError
 
 if TYPE_CHECKING:
     from overlord.entrypoints.local.local_session import LocalSession
+    from overlord.entrypoints.local.place import Place
+    from overlord.entrypoints.local.screen import Screen
     from overlord.entrypoints.local.start import WorkRequest
+
+    Attach = Callable[[Place, Screen], Awaitable[int | None]]
 
 Act = Callable[["LocalSession"], Awaitable[int]]
 """A verb, done at a desk; its exit code."""
@@ -95,7 +99,7 @@ def resume(
     merge: MergeNow = None,
     json: Json = False,
 ) -> None:
-    """Go on with what was interrupted; where nothing was, ask what waits for an answer."""
+    """Go on with what was interrupted; where nothing was, ask what waits for an answer; attach to what another process works."""
 
     def go_on() -> Act:
         from overlord.entrypoints.local import start
@@ -103,7 +107,12 @@ def resume(
         work_request = _work_request(model, runner, budget, merge=merge)
         return lambda local_session: start.resume(local_session, number, work_request)
 
-    in_local_session(repo, json, go_on)
+    def attach(place: "Place", shown: "Screen") -> Awaitable[int | None]:
+        from overlord.entrypoints.local import attach
+
+        return attach.attach(place, shown, environment(), number=number, json=json)
+
+    in_local_session(repo, json, go_on, attach=attach)
 
 
 def retry(
@@ -198,9 +207,10 @@ def body_text(body: str, file: str) -> str:
     return text
 
 
-def in_local_session(repo: str, json: bool, verb: Callable[[], Act]) -> None:
-    """Run one verb on a repository's place, and end with its code. Where there is no place, nothing else is imported."""
-    from overlord.entrypoints.local.place import place_of
+def in_local_session(repo: str, json: bool, verb: Callable[[], Act], attach: "Attach | None" = None) -> None:
+    """Run one verb on a repository's place, and end with its code. Where there is no place, nothing else is imported. `attach`: what
+    is done while another process works there; None to be refused."""
+    from overlord.entrypoints.local.place import PlaceBusy, place_of
 
     place = place_of(repo, environment())
     choose_repository(place.named)
@@ -212,8 +222,8 @@ def in_local_session(repo: str, json: bool, verb: Callable[[], Act]) -> None:
     logs.configure_logs(json=json, level=logging.WARNING)
     act = verb()
 
-    async def sitting() -> int:
-        async with sit_down(place, screen.choose(json=json), environment(), json=json) as local_session:
+    async def sitting(shown: "Screen") -> int:
+        async with sit_down(place, shown, environment(), json=json) as local_session:
             try:
                 return await act(local_session)
             except OverlordError:
@@ -222,4 +232,16 @@ def in_local_session(repo: str, json: bool, verb: Callable[[], Act]) -> None:
                 local_session.screen.write("Stopped. `overlord resume` goes on with what was begun.")
                 return INTERRUPTED
 
-    raise typer.Exit(asyncio.run(sitting()))
+    async def sitting_or_attached() -> int:
+        shown = screen.choose(json=json)
+        while True:
+            try:
+                return await sitting(shown)
+            except PlaceBusy:
+                if attach is None:
+                    raise
+                code = await attach(place, shown)
+            if code is not None:
+                return code
+
+    raise typer.Exit(asyncio.run(sitting_or_attached()))

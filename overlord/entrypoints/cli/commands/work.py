@@ -58,7 +58,8 @@ def resume(
     """Let paused work go on (`resume owner/repo`, `resume --all`), or a run (`resume 2`).
 
     With nothing named, or a run, it is about `overlord run`: go on with what was interrupted, and ask what
-    waits for an answer. All other options are for that.
+    waits for an answer. Where another process works on it, attach: show what happens there until it rests;
+    Ctrl-C detaches. All other options are for that.
     """
     if what and everything:
         raise typer.BadParameter("give a repository, a run or --all, and only one of them")
