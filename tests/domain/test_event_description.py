@@ -157,6 +157,16 @@ def test_an_event_is_told_with_its_facts(name: EventName, sentence: str) -> None
     assert describe_event(name, DATA) == sentence
 
 
+def test_where_a_job_begins_that_mends_another_is_told() -> None:
+    data: dict[str, Json] = {"contract": "crew", "source": "here", "phase": "build", "mends": 3, "afresh": ""}
+    told = "it goes by contract crew (here); it begins at phase build"
+    assert describe_event(EventName.CONTRACT_TAKEN, data) == f"{told}, where job 3 failed"
+    assert (
+        describe_event(EventName.CONTRACT_TAKEN, {**data, "afresh": "job 3 had not begun"})
+        == f"{told}: job 3 had not begun"
+    )
+
+
 def test_a_revision_without_findings_is_told_too() -> None:
     assert describe_event(EventName.REVISION_ORDERED, {}) == "sent back: a revision on the same branch"
     assert describe_event(EventName.REVISION_ORDERED, {"findings": ["one"]}) == "sent back: one"

@@ -128,7 +128,7 @@ async def test_a_repository_gets_the_contract_that_a_person_confirmed() -> None:
         job = await world.job()
         assert job.state is JobState.IN_REVIEW, await world.transcript()
         committed = await world.overlord.parts.git.read_file(
-            REPO, job.head, ".nebulus/contract/contract.yaml"
+            job.space, job.head, ".nebulus/contract/contract.yaml"
         )
         assert committed == (await world.read(plan_files.of_job, 1))["plan/contract.yaml"].encode()
         listing = await world.overlord.parts.git.listing(job.space, job.head)

@@ -62,7 +62,7 @@ def _pdf(content: bytes, wanted: int) -> tuple[str, str]:
     from pypdf.errors import PyPdfError
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)
-    damage = (PyPdfError, zlib.error, ValueError, TypeError, LookupError, AttributeError, NotImplementedError)
+    damage = (PyPdfError, zlib.error, ValueError, TypeError, LookupError, AttributeError, RuntimeError)
     try:
         reader = PdfReader(io.BytesIO(content))
         if reader.is_encrypted and reader.decrypt("") is PasswordType.NOT_DECRYPTED:
@@ -126,7 +126,7 @@ def _docx(content: bytes, wanted: int) -> tuple[str, str]:
                 break
             texts.append(text)
             size += len(text.encode(errors="replace"))
-    except (*damage, AttributeError, NotImplementedError, OSError) as error:
+    except (*damage, AttributeError, RuntimeError, OSError) as error:
         raise Unreadable(
             f"is no Word document that can be read ({type(error).__name__}); save it as .docx without a password, or as text"
         ) from None
