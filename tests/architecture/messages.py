@@ -40,6 +40,7 @@ ERRORS = frozenset(
         "CommandError",
         "NotAllowed",
         "NotAnAnswer",
+        "UnclearAnswer",
         "misread",
     }
 )

@@ -29,6 +29,16 @@ def test_a_repository_is_explained_and_left_as_it_is(overlord: Overlord, tmp_pat
     assert git(repo, "status", "--porcelain") == ""
 
 
+def test_layout_documents_and_kind_are_said(overlord: Overlord, tmp_path: Path) -> None:
+    documents = {f"docs/{number}.md": "x" * 300_000 for number in range(8)}
+    repo = made(tmp_path / "calc", {**PROJECT, **documents, "README.md": "# Calc\n"})
+    said = overlord("init", str(repo))
+    assert "kind      library: pyproject.toml describes a package that others can install." in said.out
+    assert "layout    docs/ (8 files)" in said.out
+    assert "documents README.md, docs/0.md, docs/1.md, docs/2.md, docs/3.md, docs/4.md and 3 more" in said.out
+    assert '"kind": "library"' in overlord("init", str(repo), "--json").out
+
+
 def test_files_are_written_when_asked_for_and_never_over_others(overlord: Overlord, tmp_path: Path) -> None:
     repo = made(tmp_path / "calc", PROJECT)
     (repo / ".nebulus").mkdir()

@@ -130,7 +130,7 @@ def test_any_text_is_judged(text: str) -> None:
 
 
 def test_large_texts_are_read_once() -> None:
-    for piece in ("# a\n", "a\n=\n", "===\n", "`", "<!--", "a: b\n\n---\n", "\n", "Decision:", " "):
+    for piece in ("a\n=\n", "`", "<!--", "\n", "Decision:", " "):
         text = piece * (20_000_000 // len(piece))
         assert misses(FOUND, {"architecture.md": text})
 

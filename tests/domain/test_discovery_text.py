@@ -91,7 +91,13 @@ def test_one_question_needs_no_number() -> None:
     assert for_person((), open_count=0) == ""
 
 
+def test_tiers_without_questions_have_no_heading() -> None:
+    text = for_session(Discovery(kind=ProjectKind.API, state=RepositoryState.EMPTY, questions=(READ,)))
+    assert "## Tier 1" in text and "## Tier 2" not in text
+
+
 def test_titles_say_how_many() -> None:
+    assert title(FRESH.batch(), len(FRESH.open)) == f"3 of {len(FRESH.open)} questions about the project"
     assert title((READ, READ, READ), 11) == "3 of 11 questions about the project"
     assert title((READ,), 1) == "1 question about the project"
 

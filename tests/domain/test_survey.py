@@ -225,6 +225,11 @@ def test_manifests_of_others_are_not_read() -> None:
     assert len(manifest_paths([f"p{n}/package.json" for n in range(99)])) == MOST_NESTED
 
 
+def test_what_was_not_read_says_nothing() -> None:
+    found = survey_of(COMMIT, {"package.json": 20, "docs/a.md": 1, "LICENSE": 9, "a.js": 1}, {})
+    assert [item.topic for item in found.facts] == ["language", "structure"]
+
+
 def test_broken_files_of_its_own_are_refused() -> None:
     with pytest.raises(Refused, match="unknown key 'tset'"):
         surveyed({".nebulus/checks.yaml": "tset: x\n"})

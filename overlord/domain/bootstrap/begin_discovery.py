@@ -138,7 +138,7 @@ def _prose(section: Section) -> str:
     kept: list[str] = []
     length = 0
     for line in section.lines:
-        if length > MOST_ANSWER:
+        if length > MOST_ANSWER * 2:  # more than fits, so that a cut shows
             break
         if not line.lstrip().startswith(_NO_PROSE):
             kept.append(line[: MOST_ANSWER + 1])

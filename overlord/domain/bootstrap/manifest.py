@@ -79,8 +79,7 @@ def read_manifests(names: Collection[str], files: Mapping[str, bytes]) -> Manife
     """What those that were read say. What cannot be read says nothing."""
     sources, said = Sources(names=frozenset(), files=files), Manifests()
     for path in manifest_paths(names):
-        reader = _reader_of(path)
-        if reader is not None and path in files:
+        if (reader := _reader_of(path)) and path in files:
             reader(said, path, sources)
     return said
 
