@@ -43,7 +43,7 @@ def is_empty(folder: Path) -> bool:
 async def start_repository(folder: Path) -> Checkout:
     """Make a repository of an empty folder, or give one that is empty its first commit, which has no files. Raises Refused for a folder
     with something in it, GitFailed."""
-    folder = folder.resolve()
+    folder = _absolute(folder)
     if not is_empty(folder):
         raise Refused(
             f"{folder} is in no git repository and not empty; make one of it with `git init`, `git add -A` and `git commit`, then run"
@@ -68,6 +68,11 @@ async def start_repository(folder: Path) -> Checkout:
         environment=identity,
     )
     return found
+
+
+def _absolute(folder: Path) -> Path:
+    """Git works elsewhere, so that a relative path would be another folder there."""
+    return folder.resolve()
 
 
 async def _identity(found: Checkout) -> dict[str, str]:
