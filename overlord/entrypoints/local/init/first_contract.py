@@ -15,7 +15,7 @@ from overlord.entrypoints.local.documents import Document
 from overlord.entrypoints.local.local_session import LocalSession
 from overlord.entrypoints.local.start import WorkRequest
 from overlord.entrypoints.local.work import job_of
-from overlord.entrypoints.terminal.show import card, line, show_text
+from overlord.entrypoints.terminal.show import card, show_text
 from overlord.errors import NotFound, Refused
 from overlord.failpoints import Failpoint
 from overlord.store import decisions
