@@ -58,6 +58,12 @@ PullRequest = Annotated[
 ]
 
 
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Print who would do what and what it may cost. Asks no model."),
+]
+
+
 def build(
     *,
     requirement: Annotated[
@@ -66,13 +72,7 @@ def build(
     file: Files = [],  # noqa: B006 - Typer reads it
     body: Annotated[str, typer.Option(help="More about it.")] = "",
     body_file: Annotated[str, typer.Option(help="A file with more about it; - is standard input.")] = "",
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run",
-            help="Print who would do what and what it may cost. Asks no model and changes nothing.",
-        ),
-    ] = False,
+    dry_run: DryRun = False,
     merge: MergeAsked = None,
     pull_request: PullRequest = False,
     repo: Repo = ".",
