@@ -14,6 +14,7 @@ from functools import cache
 from minion.protocol import Bootstrap
 from overlord.config_files import packaged
 from overlord.domain.bootstrap.begin_discovery import begin
+from overlord.domain.bootstrap.documents import given_paths
 from overlord.domain.bootstrap.examples import examples_for, rules_text
 from overlord.domain.bootstrap.experience import as_markdown as experience_text
 from overlord.domain.bootstrap.experience import experience
@@ -43,6 +44,8 @@ DRAFT = "plan/contract.yaml"
 PRESENT = "plan/present/"
 """The files of the contract that a review starts from."""
 DISCOVERY = "plan/discovery.md"
+RECORDED = frozenset({DRAFT, DISCOVERY})
+"""What the session API alone writes: what a session pushes in their place is left out."""
 OURS = "overlord"
 """Who wrote an artifact that no session made."""
 SHOWN_IDS = 12
@@ -101,7 +104,8 @@ async def ground(parts: Parts, job: Job, base: Sha, special: InitJob) -> Ground:
     files = {"plan/survey.md": survey_text(survey), "plan/rules.md": rules_text()}
     examples = examples_for(survey.kind, survey.state)
     files |= {f"plan/examples/{name}.yaml": text for name, text in examples.items()}
-    given = {f"plan/documents/{name}": text for name, text in special.request.options.documents}
+    named = special.request.options.documents
+    given = dict(zip(given_paths([name for name, _ in named]), [text for _, text in named], strict=True))
     files |= given
     if special.is_review:
         files |= await _reviewed(parts, job, base)
