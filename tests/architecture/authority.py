@@ -45,6 +45,7 @@ WEB_GIVING, WEB_HANDLERS, WEB_SITE, WEB_VISITOR, WEB_ACCOUNT, WEB_GITHUB = (
     for name in ("giving", "handlers", "site", "visitor", "account", "github_sign_in")
 )
 START, WORK = "overlord.entrypoints.local.start", "overlord.entrypoints.local.work"
+ATTACH = "overlord.entrypoints.local.attach"
 PERSON = "overlord.domain.person"
 
 CALLERS: Mapping[str, set[str]] = {
@@ -89,7 +90,7 @@ CALLERS: Mapping[str, set[str]] = {
     f"{ISSUE_REQUEST}.ask_build": {BUILD},
     f"{ISSUE_REQUEST}.ask_init": {INIT},
     # Decisions are answered by whoever is asked, and closed by what overtakes them.
-    f"{VERBS}.answer_decision": {VERBS, ANSWERING, START, WORK},
+    f"{VERBS}.answer_decision": {VERBS, ANSWERING, START, WORK, ATTACH},
     f"{DECISIONS}.answer": {VERBS, PROPOSALS, DRAFTS},
     # Whoever has a token is somebody: tokens are made and ended by the operator's verbs alone, and the owner needs none.
     f"{ACCESS}.create": {CREATE_TOKEN},

@@ -178,6 +178,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "untested",
         "scope",
         "commands",
+        "contract",
         "proposal",
         "skill",
         "space",

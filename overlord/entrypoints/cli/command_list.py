@@ -90,7 +90,7 @@ def run() -> Loaded:
 
 @app.command()
 def build() -> Loaded:
-    """Have a requirement built under the repository's own contract: plan, gates, roles. `--dry-run` shows what would be done."""
+    """Have a requirement built under the repository's own contract; the result is a branch, merged only if you say so."""
     from overlord.entrypoints.cli.commands import build
 
     return build.build
@@ -98,7 +98,7 @@ def build() -> Loaded:
 
 @app.command()
 def fix() -> Loaded:
-    """Have a failed job mended, from the phase that failed; or what a report says, with `--file`."""
+    """Have a failed job mended, from the phase that failed, or what a report says from the start."""
     from overlord.entrypoints.cli.commands import build
 
     return build.fix

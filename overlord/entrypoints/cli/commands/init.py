@@ -24,36 +24,44 @@ _MOST_LISTED = 6
 """Directories and documents that a row names."""
 
 
+Review = Annotated[
+    bool, typer.Option("--review", help="Start from the contract there, and what was experienced under it.")
+]
+Files = Annotated[
+    list[Path],
+    typer.Option(
+        "--file", help="A document to read: md, txt, rst, pdf or docx; may be given more than once."
+    ),
+]
+SkipDiscovery = Annotated[
+    bool, typer.Option("--skip-discovery", help="Ask nothing and write no documents: the contract alone.")
+]
+Defaults = Annotated[
+    bool, typer.Option("--defaults", help="Take what the architect proposes as your answer to its questions.")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Show the contract that is proposed, and keep nothing of it.")
+]
+SurveyOnly = Annotated[
+    bool, typer.Option("--survey", help="Only tell what is detected. Asks no model and writes nothing.")
+]
+Write = Annotated[
+    bool, typer.Option("--write", help="With what is detected, write .nebulus files to go on from.")
+]
+GitInit = Annotated[bool, typer.Option("--git-init", help="Make a repository of an empty folder, unasked.")]
+
+
 def init(
     *,
     path: Annotated[Path, typer.Argument(help="A path in the repository, or an empty folder.")] = Path(),
-    file: Annotated[
-        list[Path],
-        typer.Option(help="A document to read: md, txt, rst, pdf or docx; may be given more than once."),
-    ] = [],  # noqa: B006 - Typer reads it
-    review: Annotated[
-        bool,
-        typer.Option("--review", help="Start from the contract there, and what was experienced under it."),
-    ] = False,
-    skip_discovery: Annotated[
-        bool, typer.Option("--skip-discovery", help="Ask nothing and write no documents: the contract alone.")
-    ] = False,
-    defaults: Annotated[
-        bool,
-        typer.Option("--defaults", help="Take what the architect proposes as your answer to its questions."),
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the contract that is proposed, and keep nothing of it.")
-    ] = False,
-    survey: Annotated[
-        bool, typer.Option("--survey", help="Only tell what is detected. Asks no model and writes nothing.")
-    ] = False,
-    write: Annotated[
-        bool, typer.Option("--write", help="With what is detected, write .nebulus files to go on from.")
-    ] = False,
-    git_init: Annotated[
-        bool, typer.Option("--git-init", help="Make a repository of an empty folder, unasked.")
-    ] = False,
+    file: Files = [],  # noqa: B006 - Typer reads it
+    review: Review = False,
+    skip_discovery: SkipDiscovery = False,
+    defaults: Defaults = False,
+    dry_run: DryRun = False,
+    survey: SurveyOnly = False,
+    write: Write = False,
+    git_init: GitInit = False,
     merge: MergeAsked = None,
     pull_request: PullRequest = False,
     model: Model = "",
