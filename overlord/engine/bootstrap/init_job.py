@@ -103,7 +103,7 @@ async def ground(parts: Parts, job: Job, base: Sha, special: InitJob) -> Ground:
     survey = await asyncio.to_thread(survey_of, base, sizes, contents)
     files = {"plan/survey.md": survey_text(survey), "plan/rules.md": rules_text()}
     examples = examples_for(survey.kind, survey.state)
-    files |= {f"plan/examples/{name}.yaml": text for name, text in examples.items()}
+    files |= {f"plan/examples/{name}": text for name, text in examples.items()}
     named = special.request.options.documents
     given = dict(zip(given_paths([name for name, _ in named]), [text for _, text in named], strict=True))
     files |= given
@@ -214,9 +214,9 @@ async def judged(parts: Parts, job: Job, phase: str) -> tuple[CriterionResult, .
 
 async def _documents_miss(parts: Parts, job: Job, head: Sha, discovery: Discovery | None) -> list[str]:
     listing = await parts.git.listing(job.space, head)
-    meant = {path: path.rsplit("/", 1)[-1].lower() for path in listing if _is_document(path)}
-    contents = await parts.git.read_files(job.space, head, sorted(meant), limit_bytes=MOST_BYTES)
-    files = {meant[path]: data.decode(errors="replace") for path, data in contents.items()}
+    meant = sorted(filter(_is_document, listing))
+    contents = await parts.git.read_files(job.space, head, meant, limit_bytes=MOST_BYTES)
+    files = {path: data.decode(errors="replace") for path, data in contents.items()}
     return list(misses(discovery, files)) if discovery is not None else []
 
 

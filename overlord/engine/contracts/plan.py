@@ -45,7 +45,7 @@ async def of_commit(parts: Parts, job: Job, head: Sha, scope: Scope, *, parent: 
     found = await parts.git.read_files(
         job.space, head, sorted(paths)[: MOST_FILES + 1], limit_bytes=MOST_BYTES + 1
     )
-    texts, unusable = _readable(found, paths)
+    texts, unusable = _readable(found, paths, known)
     differing = {path: text for path, text in texts.items() if known.get(path) != text}
     may_write = any(scope.allows(path) for path in (*paths, *known, "plan/x"))
     gone = dict.fromkeys(known.keys() - paths) if may_write else {}
@@ -59,12 +59,19 @@ async def of_commit(parts: Parts, job: Job, head: Sha, scope: Scope, *, parent: 
     )
 
 
-def _readable(found: Mapping[str, bytes], paths: Collection[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+def _readable(
+    found: Mapping[str, bytes], paths: Collection[str], known: Mapping[str, str]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The text of each artifact, and what is wrong with those that are new; what Overlord laid there has its own limits."""
     texts, unusable, room = dict[str, str](), list[str](), MOST_BYTES_IN_ALL
     if len(paths) > MOST_FILES:
         return {}, (f"plan/ has {len(paths)} files; it may have {MOST_FILES}.",)
     for path in sorted(paths):
         content = found.get(path)
+        laid = known.get(path, "\0").encode(errors="replace")
+        if content is not None and content == laid[: MOST_BYTES + 1]:
+            texts[path] = known[path]
+            continue
         room -= len(content or b"")
         if content is None:
             unusable.append(f"{path} is no plain file.")

@@ -1,10 +1,12 @@
 """`overlord init` in a repository: an architect is asked, a person confirms, and the contract is a commit on a branch."""
 
+import sqlite3
 from dataclasses import dataclass
 
 from overlord.domain.conversation.issue_request import InitMode, RequestKind, RequestOptions
 from overlord.domain.decision import Decision
-from overlord.domain.job import JobState
+from overlord.domain.job import Job, JobState
+from overlord.domain.text.plain import visible
 from overlord.entrypoints.local import checkout, start
 from overlord.entrypoints.local import record as records
 from overlord.entrypoints.local.build.offer_merge import MergeWish
@@ -12,11 +14,11 @@ from overlord.entrypoints.local.documents import Document
 from overlord.entrypoints.local.local_session import LocalSession
 from overlord.entrypoints.local.start import WorkRequest
 from overlord.entrypoints.local.work import job_of
-from overlord.entrypoints.terminal.show import card, line, show_text
+from overlord.entrypoints.terminal.show import card, show_text
 from overlord.errors import NotFound, Refused
 from overlord.failpoints import Failpoint
 from overlord.store import decisions
-from overlord.store.bootstrap import contract_drafts
+from overlord.store.bootstrap import contract_drafts, issue_requests
 from overlord.verbs import commands
 
 CONTRACT = ".nebulus/contract"
@@ -44,6 +46,7 @@ class InitRequest:
 
 async def init(local_session: LocalSession, asked: InitRequest) -> int:
     """Have a contract proposed. Raises Refused where there is one already, or none to review."""
+    _check_none_waits(local_session)
     await _check_present(local_session, asked)
     title = "Review the contract" if asked.is_review else "Propose a contract"
     options = RequestOptions(
@@ -70,6 +73,25 @@ async def init(local_session: LocalSession, asked: InitRequest) -> int:
     if code == 0 and not local_session.json:
         show_text('\nJobs go by this contract once it is merged. Then: `overlord build "what you want"`.')
     return code
+
+
+def _check_none_waits(local_session: LocalSession) -> None:
+    """Raises Refused while an earlier one waits for its user: its questions and its contract are still there."""
+    space = local_session.place.repository
+
+    def waiting(connection: sqlite3.Connection) -> Job | None:
+        known = issue_requests.last_init(connection, space)
+        if known is None or known.issue_number is None:
+            return None
+        job = job_of(connection, space, known.issue_number)
+        return job if job is not None and job.state is JobState.WAITING else None
+
+    job = local_session.read(waiting)
+    if job is not None:
+        raise Refused(
+            f"run {job.issue.number} of init waits for you: `overlord resume {job.issue.number}` goes on with it,"
+            f" `overlord job stop {job.id}` ends it"
+        )
 
 
 async def _check_present(local_session: LocalSession, asked: InitRequest) -> None:
@@ -112,5 +134,5 @@ def _show(local_session: LocalSession, asked: list[Decision], text: str, problem
     for decision in asked:
         card(decision.body)
     show_text("\nThe contract as it would be committed:\n")
-    show_text("\n".join(f"  {line(row)}" if row.strip() else "" for row in text.splitlines()))
+    show_text("\n".join(f"  {visible(row)}" if row.strip() else "" for row in text.splitlines()))
     show_text("\nThis was a dry run: nothing is in your repository. `overlord init` does it.")
