@@ -94,6 +94,8 @@ class Terms:
     plan_outputs: tuple[str, ...] = ()
     """Patterns below `plan/` that it may write, beside those that its scope names. A scope opens the plan only by naming it: `**`
     and an unrestricted one do not."""
+    plan_hides_own: bool = False
+    """Whether the plan takes the place of what the repository has at `plan/`, which is out of sight and stays as it is."""
     inputs: tuple[str, ...] = ()
     """The phase's inputs: patterns of what to read, `issue` among them."""
     reads: tuple[str, ...] = ()

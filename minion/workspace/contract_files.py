@@ -33,6 +33,7 @@ class ContractFiles:
             for mode, patterns in ((scope.mode, named), (Scope().mode, terms.plan_outputs))
             if patterns
         )
+        self._hides_own = terms.plan_hides_own
         self._has_plan = bool(self._laid or self._opened or terms.bootstrap)
         self._recorded = terms.bootstrap.path if terms.bootstrap is not None else ""
         """The file of the plan that a tool which records writes, and nothing else."""
@@ -58,6 +59,8 @@ class ContractFiles:
         """Take what is secret out of a fresh working copy, and lay the plan into it. Raises GitFailed or OSError."""
         if self._is_secret is not None:
             self._hide(git, root, self._is_secret)
+        if self._has_plan and self._hides_own:
+            git.run(root, "rm", "-r", "--quiet", "--force", "--ignore-unmatch", "--", PLAN)
         self.lay_plan(root)
         if self.leaves_plan_out:
             with (root / ".git" / "info" / "exclude").open("a", encoding="utf-8") as exclude:

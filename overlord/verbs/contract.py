@@ -4,11 +4,11 @@ import sqlite3
 from collections.abc import Collection
 from datetime import datetime
 
-from overlord.domain.contracts.reading import CONTRACT_DIR, CONTRACT_FILES, read_contract
+from overlord.domain.bootstrap.proposal import review_text
 from overlord.domain.decision import DecisionState, Subject
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job, JobId, JobState
-from overlord.errors import Refused
+from overlord.errors import ContractError, Refused
 from overlord.store import decisions, jobs
 from overlord.store.bootstrap import contract_drafts
 from overlord.store.contracts import plan_files
@@ -42,7 +42,8 @@ def edit_contract(
         raise Refused(f"no proposed contract of job {job_id} waits for a person now")
     if text == draft_of(connection, job_id):
         return job
-    read_contract({f"{CONTRACT_DIR}/{CONTRACT_FILES[0]}": text.encode()}, existing=existing)
+    if problems := review_text(text, existing=existing).problems:
+        raise ContractError("\n".join(problems))
     plan_files.put(connection, job_id, {DRAFT: text}, session_id=actor, at=at)
     contract_drafts.put(connection, job_id, text, (), at=at)
     decisions.close_waiting(connection, job_id, DecisionState.SUPERSEDED, at=at)

@@ -1,11 +1,16 @@
 """Which files of a repository are its documents, and how much of a file is read of it."""
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Sequence
 
 MOST_DOCUMENTS = 40
 MOST_DOCUMENT_BYTES = 200_000
 MOST_FILE_BYTES = 1_000_000
 """Of any other file that is read."""
+GIVEN = "plan/documents/"
+"""Where a session reads the documents that were given."""
+MOST_NAME, MOST_SUFFIX = 60, 12
+"""Characters of a given document's name, and of how it ends."""
 _FIRST = ("vision.md", "architecture.md")
 _SUFFIXES = (".md", ".markdown", ".rst", ".txt")
 _DOCUMENTATION = ("docs", "doc", "documentation")
@@ -20,6 +25,30 @@ def documents(names: Collection[str]) -> tuple[str, ...]:
     """The paths of a repository's documents, those that say most first, and as many as are read."""
     found = [(rank, name.count("/"), name) for name in names if (rank := _rank(name)) is not None]
     return tuple(name for _, _, name in sorted(found)[:MOST_DOCUMENTS])
+
+
+def given_paths(names: Sequence[str]) -> tuple[str, ...]:
+    """Where documents that were given are laid for a session: one plain name each below `plan/documents`, whatever they are called.
+
+    A name is others' text: it may be a path anywhere, have signs that no file should have, or be there twice."""
+    made: list[str] = []
+    for name in names:
+        stem, suffix = _plain_name(name)
+        found = f"{stem}{suffix}"
+        for number in range(2, len(names) + 2):
+            if found.casefold() not in map(str.casefold, made):
+                break
+            found = f"{stem}-{number}{suffix}"
+        made.append(found)
+    return tuple(f"{GIVEN}{name}" for name in made)
+
+
+def _plain_name(name: str) -> tuple[str, str]:
+    """The last part of a path without what is unusual, and how it ends."""
+    last = re.split(r"[/\\]", name.rstrip("/\\"))[-1]
+    stem, dot, suffix = last.rpartition(".") if "." in last.lstrip(".") else (last, "", "")
+    stem, suffix = [re.sub(r"[^\w.-]+", "-", text).strip(".-") for text in (stem, suffix)]
+    return stem[:MOST_NAME] or "document", f".{suffix[:MOST_SUFFIX]}" if dot and suffix else ""
 
 
 def is_document(path: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from overlord.domain.contracts.contract import END, PEOPLE, Contract
+from overlord.domain.contracts.contract import END, PEOPLE, Contract, is_plan, own_plan
 from overlord.domain.contracts.document import Document
 from overlord.domain.contracts.part import NAME
 from overlord.domain.contracts.reading import CONTRACT_DIR, CONTRACT_FILES, parse_files, read_contract
@@ -77,8 +77,9 @@ def propose(value: object, *, existing: Collection[str]) -> Proposal:
         return Proposal(text="", contract=None, problems=(_line(str(error)),))
 
 
-def review_text(text: str, *, existing: Collection[str]) -> Proposal:
-    """A contract's text as it stands, as after a person edited it, held against the rules and what a first contract has to have."""
+def review_text(text: str, *, existing: Collection[str] | None) -> Proposal:
+    """A contract's text as it stands, as after a person edited it, held against the rules and what a first contract has to have.
+    `existing` is None where the files at base are not known."""
     try:
         document = Document.of({PATH: _content(text)})
     except _NotPlainError as error:
@@ -100,14 +101,14 @@ def _content(text: str) -> bytes:
     return content
 
 
-def _held(content: bytes, existing: Collection[str]) -> tuple[Contract | None, list[ContractProblem]]:
+def _held(content: bytes, existing: Collection[str] | None) -> tuple[Contract | None, list[ContractProblem]]:
     """What the rules say, then what is asked of a first contract. Too many inputs are not looked for among the files."""
     files = {PATH: content}
     try:
         contract = parse_files(files)
     except ContractError as error:
         return None, list(error.problems)
-    own = list(_first_contract_problems(contract))
+    own = [*_first_contract_problems(contract), *_plan_problems(contract, existing or ())]
     too_many = any(problem.key == "phases" for problem in own)
     try:
         return read_contract(files, existing=None if too_many else existing), own
@@ -190,6 +191,20 @@ def _first_contract_problems(contract: Contract) -> Iterator[ContractProblem]:
                 counterexample=f"{source}->{END}",
                 fix=f"add `merge: {{on: {source}->{END}, audience: person, approve: merged, reject: pr_closed}}`",
             )
+
+
+def _plan_problems(contract: Contract, existing: Collection[str]) -> Iterator[ContractProblem]:
+    """A plan has no place where the repository has files of its own there: such a contract could never be gone by."""
+    if contract.has_plan and (taken := own_plan(existing)):
+        first = next(
+            name for name, phase in contract.phases.items() if any(map(is_plan, phase.outputs or ()))
+        )
+        yield _own(
+            f"phases.{first}.outputs",
+            "the repository has files of its own under plan/, where a job's plan would be",
+            counterexample=taken,
+            fix="write no patterns under plan/ as outputs, as a contract without a plan does",
+        )
 
 
 def _inputs(contract: Contract) -> int:

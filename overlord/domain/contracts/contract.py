@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
@@ -315,3 +315,8 @@ class Contract(Part):
 def is_plan(path: str) -> bool:
     """Whether a path or pattern is of the job's own artifacts."""
     return path == PLAN or path.startswith(f"{PLAN}/")
+
+
+def own_plan(paths: Iterable[str]) -> str:
+    """A file that a repository has where a job's artifacts would be; empty where that place is free."""
+    return next(filter(is_plan, paths), "")

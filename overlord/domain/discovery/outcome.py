@@ -22,18 +22,28 @@ _LINE = re.compile(
 
 
 def misses(discovery: Discovery, files: Mapping[str, str]) -> tuple[str, ...]:
-    """A sentence for each thing that is missing; none where the documents are whole. `files` are the two by name."""
+    """A sentence for each thing that is missing; none where the documents are whole. `files` are all that have one of the two names,
+    by their paths; where a repository has several, the one that is nearest to whole is meant."""
     found: list[str] = []
     for name, wanted in ((VISION, VISION_HEADINGS), (ARCHITECTURE, ARCHITECTURE_HEADINGS)):
-        text = files.get(name)
-        if text is None or not text.strip():
+        there = [
+            _missing(discovery, path, text)
+            for path, text in sorted(files.items())
+            if path.rpartition("/")[2].casefold() == name and text.strip()
+        ]
+        if not there:
             found.append(f"There is no {name}: write it, with the headings {', '.join(wanted)}.")
-            continue
-        parts = sections(text[:MOST_CHARS])
-        found += _without_headings(name, parts, wanted)
-        if name == ARCHITECTURE:
-            found += _without_decisions(discovery, parts)
+        else:
+            found += min(there, key=lambda item: len(item))
     return tuple(found)
+
+
+def _missing(discovery: Discovery, path: str, text: str) -> list[str]:
+    parts = sections(text[:MOST_CHARS])
+    if path.rpartition("/")[2].casefold() == VISION:
+        return list(_without_headings(path, parts, VISION_HEADINGS))
+    headings = _without_headings(path, parts, ARCHITECTURE_HEADINGS)
+    return [*headings, *_without_decisions(discovery, path, parts)]
 
 
 def decisions(discovery: Discovery) -> tuple[Question, ...]:
@@ -52,20 +62,20 @@ def _without_headings(name: str, parts: Sequence[Section], wanted: Sequence[str]
             yield f"{name} has no heading {heading}: add it, as `## {heading}`."
 
 
-def _without_decisions(discovery: Discovery, parts: Sequence[Section]) -> Iterator[str]:
+def _without_decisions(discovery: Discovery, path: str, parts: Sequence[Section]) -> Iterator[str]:
     written = _entries(parts)
     for item in decisions(discovery):
         entry = next((part for part in written if f"`{item.id}`" in part.title), None)
         if entry is None:
             yield (
-                f"{ARCHITECTURE} does not name the decision `{item.id}` ({item.section}): add"
+                f"{path} does not name the decision `{item.id}` ({item.section}): add"
                 f" `### {item.section} (`{item.id}`)` under Decisions, with the lines"
                 f" {', '.join(f'{line}:' for line in DECISION_LINES)} below it."
             )
             continue
         missing = [line for line in DECISION_LINES if line.casefold() not in _said(entry)]
         if missing:
-            yield f"{ARCHITECTURE}: the decision `{item.id}` has no line `{missing[0]}: …`" + (
+            yield f"{path}: the decision `{item.id}` has no line `{missing[0]}: …`" + (
                 f", and no {' and no '.join(f'`{line}: …`' for line in missing[1:])}." if missing[1:] else "."
             )
 

@@ -14,6 +14,7 @@ from functools import cache
 from minion.protocol import Bootstrap
 from overlord.config_files import packaged
 from overlord.domain.bootstrap.begin_discovery import begin
+from overlord.domain.bootstrap.documents import given_paths
 from overlord.domain.bootstrap.examples import examples_for, rules_text
 from overlord.domain.bootstrap.experience import as_markdown as experience_text
 from overlord.domain.bootstrap.experience import experience
@@ -43,6 +44,8 @@ DRAFT = "plan/contract.yaml"
 PRESENT = "plan/present/"
 """The files of the contract that a review starts from."""
 DISCOVERY = "plan/discovery.md"
+RECORDED = frozenset({DRAFT, DISCOVERY})
+"""What the session API alone writes: what a session pushes in their place is left out."""
 OURS = "overlord"
 """Who wrote an artifact that no session made."""
 SHOWN_IDS = 12
@@ -100,8 +103,9 @@ async def ground(parts: Parts, job: Job, base: Sha, special: InitJob) -> Ground:
     survey = await asyncio.to_thread(survey_of, base, sizes, contents)
     files = {"plan/survey.md": survey_text(survey), "plan/rules.md": rules_text()}
     examples = examples_for(survey.kind, survey.state)
-    files |= {f"plan/examples/{name}.yaml": text for name, text in examples.items()}
-    given = {f"plan/documents/{name}": text for name, text in special.request.options.documents}
+    files |= {f"plan/examples/{name}": text for name, text in examples.items()}
+    named = special.request.options.documents
+    given = dict(zip(given_paths([name for name, _ in named]), [text for _, text in named], strict=True))
     files |= given
     if special.is_review:
         files |= await _reviewed(parts, job, base)
@@ -210,9 +214,9 @@ async def judged(parts: Parts, job: Job, phase: str) -> tuple[CriterionResult, .
 
 async def _documents_miss(parts: Parts, job: Job, head: Sha, discovery: Discovery | None) -> list[str]:
     listing = await parts.git.listing(job.space, head)
-    meant = {path: path.rsplit("/", 1)[-1].lower() for path in listing if _is_document(path)}
-    contents = await parts.git.read_files(job.space, head, sorted(meant), limit_bytes=MOST_BYTES)
-    files = {meant[path]: data.decode(errors="replace") for path, data in contents.items()}
+    meant = sorted(filter(_is_document, listing))
+    contents = await parts.git.read_files(job.space, head, meant, limit_bytes=MOST_BYTES)
+    files = {path: data.decode(errors="replace") for path, data in contents.items()}
     return list(misses(discovery, files)) if discovery is not None else []
 
 

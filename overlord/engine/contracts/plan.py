@@ -7,6 +7,7 @@ from minion.protocol import Scope
 from overlord.domain.contracts.contract import is_plan
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
+from overlord.engine.bootstrap import init_job
 from overlord.engine.runtime.parts import Parts
 from overlord.store.contracts import plan_files
 
@@ -27,36 +28,50 @@ class PlanWork:
     unusable: tuple[str, ...] = ()
     """Why some of what it left is no artifact, as sentences."""
     paths: frozenset[str] = frozenset()
-    """Everything below `plan/` in its tree, which is taken out of the commit."""
+    """Everything below `plan/` in its tree, which is taken out of the commit, and what the repository has there, which goes back in."""
 
 
-async def of_commit(parts: Parts, job: Job, head: Sha, scope: Scope) -> PlanWork:
-    """What a session did to the plan, by the commit that holds all it left. A session that may not write there pushes nothing of
-    it, so that what is not in its tree was not removed."""
-    listing = await parts.git.listing(job.space, head)
-    paths = frozenset(path for path in listing if is_plan(path))
+async def of_commit(parts: Parts, job: Job, head: Sha, scope: Scope, *, parent: Sha) -> PlanWork:
+    """What a session did to the plan, by the commit that holds all it left, which is put on `parent`. A session that may not write
+    there pushes nothing of it, so that what is not in its tree was not removed."""
+    paths, own = [
+        frozenset(path for path in await parts.git.listing(job.space, commit) if is_plan(path))
+        for commit in (head, parent)
+    ]
+    if head == parent and own:
+        return PlanWork()  # nothing is pushed over what the repository has there
     known = await parts.database.read(lambda c: plan_files.of_job(c, job.id))
+    kept = init_job.RECORDED if await init_job.of(parts, job) is not None else frozenset()
     found = await parts.git.read_files(
         job.space, head, sorted(paths)[: MOST_FILES + 1], limit_bytes=MOST_BYTES + 1
     )
-    texts, unusable = _readable(found, paths)
+    texts, unusable = _readable(found, paths, known)
     differing = {path: text for path, text in texts.items() if known.get(path) != text}
     may_write = any(scope.allows(path) for path in (*paths, *known, "plan/x"))
     gone = dict.fromkeys(known.keys() - paths) if may_write else {}
+    made = {**differing, **gone}
+    allowed = frozenset(path for path in made if scope.allows(path) and path not in kept)
     return PlanWork(
-        changed={path: text for path, text in {**differing, **gone}.items() if scope.allows(path)},
-        outside=tuple(sorted(path for path in {**differing, **gone} if not scope.allows(path))),
+        changed={path: text for path, text in made.items() if path in allowed},
+        outside=tuple(sorted(made.keys() - allowed)),
         unusable=unusable,
-        paths=paths,
+        paths=paths | own,
     )
 
 
-def _readable(found: Mapping[str, bytes], paths: Collection[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+def _readable(
+    found: Mapping[str, bytes], paths: Collection[str], known: Mapping[str, str]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The text of each artifact, and what is wrong with those that are new; what Overlord laid there has its own limits."""
     texts, unusable, room = dict[str, str](), list[str](), MOST_BYTES_IN_ALL
     if len(paths) > MOST_FILES:
         return {}, (f"plan/ has {len(paths)} files; it may have {MOST_FILES}.",)
     for path in sorted(paths):
         content = found.get(path)
+        laid = known.get(path, "\0").encode(errors="replace")
+        if content is not None and content == laid[: MOST_BYTES + 1]:
+            texts[path] = known[path]
+            continue
         room -= len(content or b"")
         if content is None:
             unusable.append(f"{path} is no plain file.")

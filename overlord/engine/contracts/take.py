@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from minion.protocol import ScopeMode
-from overlord.domain.contracts.contract import Contract
+from overlord.domain.contracts.contract import Contract, own_plan
 from overlord.domain.contracts.reading import CONTRACT_DIR, CONTRACT_FILES, read_contract
 from overlord.domain.contracts.turn import Turn
 from overlord.domain.event import EventName, Json
@@ -21,8 +21,6 @@ from overlord.failpoints import Failpoint
 from overlord.settings.load import built_in_contract, check_prices
 from overlord.store import jobs
 from overlord.store.contracts import job_contracts
-
-PLAN_IN_REPOSITORY = "plan/"
 
 
 async def ensure(parts: Parts, job: Job, base: Sha) -> Job:
@@ -136,12 +134,12 @@ async def _check_usable(parts: Parts, job: Job, base: Sha, contract: Contract) -
         check_prices(parts.settings, contract)
     except SettingsError as error:
         raise ContractError(str(error)) from None
-    if contract.has_plan:
+    if contract.has_plan and await init_job.of(parts, job) is None:  # its sessions do not see what is there
         listing = await parts.git.listing(job.space, base)
-        if taken := next((path for path in listing if path.startswith(PLAN_IN_REPOSITORY)), ""):
+        if taken := own_plan(listing):
             raise ContractError(
                 f"contract {contract.name} makes a plan under plan/, and the repository has {taken} there: "
-                "rename that directory, or take a contract without a plan"
+                "rename that, or take a contract without a plan"
             )
 
 

@@ -62,6 +62,7 @@ async def terms_of(parts: Parts, job: Job, turn: Turn, base: Sha, asked: Asked |
         events=tuple(turn.contract.events),
         plan=known.plan,
         plan_outputs=turn.plan_patterns if own else (),
+        plan_hides_own=special is not None,
         inputs=phase.inputs or (),
         reads=tuple(path for path in READ_FIRST if path in listing),
         assignments=known.assignments,

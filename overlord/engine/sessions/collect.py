@@ -149,7 +149,8 @@ async def _canonical(parts: Parts, job: Job, session: Session) -> _Work:
         if not job.role:
             return _Work(head=before, failed_edits=failed)
         scope = await scope_of(parts, job, session_id=session.id)
-        made = PlanWork() if tree is None else await plan.of_commit(parts, job, before or base, scope)
+        head = before or base
+        made = PlanWork() if tree is None else await plan.of_commit(parts, job, head, scope, parent=head)
         return _Work(head=before or base, failed_edits=failed, plan=made, dropped=made.outside)
     parent = clean_parent(job, await parts.database.read(lambda c: evaluations.history(c, job)))
     if excess := await parts.git.excess(identifier, tree=tree, parent=parent):
@@ -181,7 +182,7 @@ async def _without_plan(
     """What a session did to the job's plan, and its commit without that: its parent where nothing else was changed."""
     if not (await parts.turn_of(job)).contract.has_plan:
         return _Work(head=head), head
-    work = await plan.of_commit(parts, job, head, scope)
+    work = await plan.of_commit(parts, job, head, scope, parent=parent)
     if work.paths:
         head = await parts.git.drop(
             job.space, head, base=parent, paths=work.paths, parent=parent, message=message, at=at

@@ -99,7 +99,7 @@ def init(
     if survey or write:
         _tell(path, write=write, json=json)
         return
-    _begin_repository(path, json=json, git_init=git_init)
+    _begin_repository(path.resolve(), json=json, git_init=git_init)
     documents = _documents(file, json=json)
     found = _survey(path)
     if not json:
@@ -160,7 +160,7 @@ def _documents(files: list[Path], *, json: bool) -> "tuple[Document, ...]":
     documents = read_documents(files)
     for item in documents:
         if item.note and not json:
-            show_text(line(item.note))
+            show_text(f"{item.name}: {line(item.note)}")
     return documents
 
 

@@ -14,6 +14,7 @@ from overlord.adapters.github.connection import connect
 from overlord.adapters.github.forge import GitHubForge
 from overlord.domain.conversation.pull_card import pull_body, pull_title
 from overlord.domain.identifiers import RepositoryName
+from overlord.domain.text.plain import visible
 from overlord.entrypoints.local.address import users_own_git
 from overlord.entrypoints.local.result import Outcome
 from overlord.errors import ExternalServiceError, GitFailed, Refused
@@ -23,6 +24,16 @@ REMOTE = "origin"
 _PLACE = re.compile(
     r"(?:(?P<scheme>https?|ssh)://(?:[^@/]+@)?(?P<host>[^/]+)/|(?:[^@/]+@)(?P<scp>[^:/]+):)(?P<name>[^/]+/[^/]+?)(?:\.git)?/?"
 )
+_SIGNED_IN = re.compile(r"://[^/\s]*@")
+_PUSH = (
+    "push",
+    "--quiet",
+    "--receive-pack=git-receive-pack",
+    "--signed=no",
+    "--recurse-submodules=no",
+    "--no-follow-tags",
+)
+"""One branch and nothing else; no program that the repository's own configuration names for a push."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +72,7 @@ async def propose(outcome: Outcome, environment: Mapping[str, str]) -> Proposed:
     found = _PLACE.fullmatch(address)
     if found is None:
         raise Refused(
-            f"{REMOTE} is {address}, which is no repository of GitHub's; push {landed.branch} by hand"
+            f"{REMOTE} is {_shown(address)}, which is no repository of GitHub's; push {landed.branch} by hand"
         )
     await _push(own.git_dir, landed.branch)
     name, base = RepositoryName(found["name"]), outcome.record.onto
@@ -99,10 +110,15 @@ async def _address(git_dir: Path) -> str:
         ) from None
 
 
+def _shown(address: str) -> str:
+    """An address as it may be printed: without who signs in and with which password, and without signs a terminal obeys."""
+    return _SIGNED_IN.sub("://", visible(address))
+
+
 async def _push(git_dir: Path, branch: str) -> None:
     """With the user's own configuration, where their credentials are; no hook runs and nothing is asked."""
     refs = f"refs/heads/{branch}:refs/heads/{branch}"
     try:
-        await users_own_git(git_dir, "push", "--quiet", REMOTE, refs)
+        await users_own_git(git_dir, *_PUSH, REMOTE, refs)
     except GitFailed as error:
         raise Refused(f"{branch} could not be pushed to {REMOTE}: {error}") from error

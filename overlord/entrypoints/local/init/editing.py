@@ -7,10 +7,10 @@ import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from overlord.domain.contracts.reading import CONTRACT_DIR, CONTRACT_FILES, read_contract
+from overlord.domain.bootstrap.proposal import review_text
 from overlord.entrypoints.local.asking import read_line
 from overlord.entrypoints.terminal.show import line, show_text
-from overlord.errors import ContractError, Refused
+from overlord.errors import Refused
 
 MOST_BYTES = 200_000
 MOST_SHOWN = 12
@@ -41,11 +41,7 @@ async def edited(text: str, existing: Collection[str], environment: Mapping[str,
 
 def problems_of(text: str, existing: Collection[str]) -> list[str]:
     """What the rules hold against it."""
-    try:
-        read_contract({f"{CONTRACT_DIR}/{CONTRACT_FILES[0]}": text.encode()}, existing=existing)
-    except ContractError as error:
-        return [text for text in str(error).splitlines() if text.strip()]
-    return []
+    return list(review_text(text, existing=existing).problems)
 
 
 def editor(environment: Mapping[str, str]) -> list[str]:

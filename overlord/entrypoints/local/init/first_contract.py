@@ -1,13 +1,15 @@
 """`overlord init` in a repository: an architect is asked, a person confirms, and the contract is a commit on a branch."""
 
 from collections.abc import Sequence
+import sqlite3
 from dataclasses import dataclass
 from itertools import count
 from pathlib import PurePath
 
 from overlord.domain.conversation.issue_request import InitMode, RequestKind, RequestOptions
 from overlord.domain.decision import Decision
-from overlord.domain.job import JobState
+from overlord.domain.job import Job, JobState
+from overlord.domain.text.plain import visible
 from overlord.entrypoints.local import checkout, start
 from overlord.entrypoints.local import record as records
 from overlord.entrypoints.local.build.offer_merge import MergeWish
@@ -19,7 +21,7 @@ from overlord.entrypoints.terminal.show import card, show_text
 from overlord.errors import NotFound, Refused
 from overlord.failpoints import Failpoint
 from overlord.store import decisions
-from overlord.store.bootstrap import contract_drafts
+from overlord.store.bootstrap import contract_drafts, issue_requests
 from overlord.verbs import commands
 
 CONTRACT = ".nebulus/contract"
@@ -49,6 +51,7 @@ class InitRequest:
 
 async def init(local_session: LocalSession, asked: InitRequest) -> int:
     """Have a contract proposed. Raises Refused where there is one already, or none to review."""
+    _check_none_waits(local_session)
     await _check_present(local_session, asked)
     title = "Review the contract" if asked.is_review else "Propose a contract"
     options = RequestOptions(
@@ -89,6 +92,23 @@ def named(documents: Sequence[Document]) -> tuple[tuple[str, str], ...]:
 
 def _numbered(name: str, number: int) -> str:
     return name if number == 1 else f"{number}-{name}"
+def _check_none_waits(local_session: LocalSession) -> None:
+    """Raises Refused while an earlier one waits for its user: its questions and its contract are still there."""
+    space = local_session.place.repository
+
+    def waiting(connection: sqlite3.Connection) -> Job | None:
+        known = issue_requests.last_init(connection, space)
+        if known is None or known.issue_number is None:
+            return None
+        job = job_of(connection, space, known.issue_number)
+        return job if job is not None and job.state is JobState.WAITING else None
+
+    job = local_session.read(waiting)
+    if job is not None:
+        raise Refused(
+            f"run {job.issue.number} of init waits for you: `overlord resume {job.issue.number}` goes on with it,"
+            f" `overlord job stop {job.id}` ends it"
+        )
 
 
 async def _check_present(local_session: LocalSession, asked: InitRequest) -> None:
