@@ -8,6 +8,7 @@ from overlord.domain.contracts.reading import CONTRACT_DIR, CONTRACT_FILES, read
 from overlord.domain.decision import DecisionState, Subject
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job, JobId, JobState
+from overlord.domain.text.secret_detection import redacted
 from overlord.errors import Refused
 from overlord.store import decisions, jobs
 from overlord.store.bootstrap import contract_drafts
@@ -42,6 +43,8 @@ def edit_contract(
         raise Refused(f"no proposed contract of job {job_id} waits for a person now")
     if text == draft_of(connection, job_id):
         return job
+    if redacted(text) != text:
+        raise Refused("that text holds what looks like a secret; take it out, it was not kept")
     read_contract({f"{CONTRACT_DIR}/{CONTRACT_FILES[0]}": text.encode()}, existing=existing)
     plan_files.put(connection, job_id, {DRAFT: text}, session_id=actor, at=at)
     contract_drafts.put(connection, job_id, text, (), at=at)
