@@ -100,7 +100,7 @@ async def ground(parts: Parts, job: Job, base: Sha, special: InitJob) -> Ground:
     survey = await asyncio.to_thread(survey_of, base, sizes, contents)
     files = {"plan/survey.md": survey_text(survey), "plan/rules.md": rules_text()}
     examples = examples_for(survey.kind, survey.state)
-    files |= {f"plan/examples/{name}.yaml": text for name, text in examples.items()}
+    files |= {f"plan/examples/{name}": text for name, text in examples.items()}
     given = {f"plan/documents/{name}": text for name, text in special.request.options.documents}
     files |= given
     if special.is_review:

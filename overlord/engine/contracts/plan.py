@@ -7,6 +7,7 @@ from minion.protocol import Scope
 from overlord.domain.contracts.contract import is_plan
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
+from overlord.engine.bootstrap import init_job
 from overlord.engine.runtime.parts import Parts
 from overlord.store.contracts import plan_files
 
@@ -32,7 +33,7 @@ class PlanWork:
 
 async def of_commit(parts: Parts, job: Job, head: Sha, scope: Scope) -> PlanWork:
     """What a session did to the plan, by the commit that holds all it left. A session that may not write there pushes nothing of
-    it, so that what is not in its tree was not removed."""
+    it, so that what is not in its tree was not removed. What sessions propose by a tool, Overlord keeps: their copy counts for nothing."""
     listing = await parts.git.listing(job.space, head)
     paths = frozenset(path for path in listing if is_plan(path))
     known = await parts.database.read(lambda c: plan_files.of_job(c, job.id))
@@ -43,6 +44,10 @@ async def of_commit(parts: Parts, job: Job, head: Sha, scope: Scope) -> PlanWork
     differing = {path: text for path, text in texts.items() if known.get(path) != text}
     may_write = any(scope.allows(path) for path in (*paths, *known, "plan/x"))
     gone = dict.fromkeys(known.keys() - paths) if may_write else {}
+    if await init_job.of(parts, job) is not None:
+        for ours in (init_job.DRAFT, init_job.DISCOVERY):
+            differing.pop(ours, None)
+            gone.pop(ours, None)
     return PlanWork(
         changed={path: text for path, text in {**differing, **gone}.items() if scope.allows(path)},
         outside=tuple(sorted(path for path in {**differing, **gone} if not scope.allows(path))),
