@@ -33,7 +33,8 @@ class PlanWork:
 
 async def of_commit(parts: Parts, job: Job, head: Sha, scope: Scope, *, parent: Sha) -> PlanWork:
     """What a session did to the plan, by the commit that holds all it left, which is put on `parent`. A session that may not write
-    there pushes nothing of it, so that what is not in its tree was not removed."""
+    there pushes nothing of it, so that what is not in its tree was not removed. What sessions record by a tool, Overlord keeps: their
+    copy of that counts for nothing."""
     paths, own = [
         frozenset(path for path in await parts.git.listing(job.space, commit) if is_plan(path))
         for commit in (head, parent)
@@ -49,8 +50,8 @@ async def of_commit(parts: Parts, job: Job, head: Sha, scope: Scope, *, parent: 
     differing = {path: text for path, text in texts.items() if known.get(path) != text}
     may_write = any(scope.allows(path) for path in (*paths, *known, "plan/x"))
     gone = dict.fromkeys(known.keys() - paths) if may_write else {}
-    made = {**differing, **gone}
-    allowed = frozenset(path for path in made if scope.allows(path) and path not in kept)
+    made = {path: text for path, text in {**differing, **gone}.items() if path not in kept}
+    allowed = frozenset(path for path in made if scope.allows(path))
     return PlanWork(
         changed={path: text for path, text in made.items() if path in allowed},
         outside=tuple(sorted(made.keys() - allowed)),

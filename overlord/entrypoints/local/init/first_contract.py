@@ -1,7 +1,7 @@
 """`overlord init` in a repository: an architect is asked, a person confirms, and the contract is a commit on a branch."""
 
-from collections.abc import Sequence
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import PurePath
@@ -9,7 +9,6 @@ from pathlib import PurePath
 from overlord.domain.conversation.issue_request import InitMode, RequestKind, RequestOptions
 from overlord.domain.decision import Decision
 from overlord.domain.job import Job, JobState
-from overlord.domain.text.plain import visible
 from overlord.entrypoints.local import checkout, start
 from overlord.entrypoints.local import record as records
 from overlord.entrypoints.local.build.offer_merge import MergeWish
@@ -92,6 +91,8 @@ def named(documents: Sequence[Document]) -> tuple[tuple[str, str], ...]:
 
 def _numbered(name: str, number: int) -> str:
     return name if number == 1 else f"{number}-{name}"
+
+
 def _check_none_waits(local_session: LocalSession) -> None:
     """Raises Refused while an earlier one waits for its user: its questions and its contract are still there."""
     space = local_session.place.repository
