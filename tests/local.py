@@ -102,10 +102,13 @@ class Terminal:
 
     async def prompt(self, *prompts: str) -> str:
         """Wait until one of these is the last that is shown; which."""
-        async with asyncio.timeout(DEADLINE_S):
-            while not self.shown.endswith(prompts):
-                self._changed.clear()
-                await self._changed.wait()
+        try:
+            async with asyncio.timeout(DEADLINE_S):
+                while not self.shown.endswith(prompts):
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            raise AssertionError(f"none of {prompts} is shown last:\n{self.shown[-3_000:]}") from None
         return next(prompt for prompt in prompts if self.shown.endswith(prompt))
 
     def type(self, text: str) -> None:

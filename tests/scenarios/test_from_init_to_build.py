@@ -58,15 +58,20 @@ class Story:
 
 
 def _library() -> Story:
-    source, tests = "src/itsdangerous/encoding.py", "tests/test_itsdangerous/test_is_base64.py"
-    test = "from itsdangerous.encoding import is_base64\n\n\ndef test_is_base64() -> None:\n    assert is_base64('YQ')\n"
-    added = run(f"cat >>{source} <<'END'\n\n\n{ITSDANGEROUS.code}END")
+    source, tests = "src/itsdangerous/looks.py", "tests/test_itsdangerous/test_looks.py"
+    code = f"from .encoding import base64_decode\nfrom .exc import BadData\n\n\n{ITSDANGEROUS.code}"
+    test = (
+        "from itsdangerous.looks import is_base64\n\n\ndef test_is_base64() -> None:\n    assert is_base64('YQ')\n"
+    )
     return Story(
         name="itsdangerous",
         kind=ProjectKind.LIBRARY,
         contract=planned("itsdangerous", ["src/**", "tests/**"]),
         requirement="Tell whether text is base64",
-        sessions=((PLAN, submit("The plan is made.")), (added, write(tests, test), submit("It is told."))),
+        sessions=(
+            (PLAN, submit("The plan is made.")),
+            (write(source, code), write(tests, test), submit("It is told.")),
+        ),
         built={source: "def is_base64(", tests: "def test_is_base64("},
         gate="Gate plan_approval, between plan and build",
         files=ITSDANGEROUS.sdist,
@@ -77,7 +82,8 @@ def _library() -> Story:
 
 def _cli() -> Story:
     project = next(item for item in PROJECTS if item.sdist.name == "junitparser")
-    test = "from junitparser.suites import is_suite\n\n\ndef test_is_suite() -> None:\n    assert is_suite('testsuite')\n"
+    asserted = 'assert hasattr(xunit2, "is_suite") and xunit2.is_suite("testsuite")'
+    test = f"from junitparser import xunit2\n\n\ndef test_is_suite() -> None:\n    {asserted}\n"
     contract = example("cli")
     approval = {"on": "red->green", "audience": "person", "inputs": ["tests/**"]}
     contract["gates"]["tests_approval"] = {**approval, "approve": "green", "reject": "red"}
@@ -88,9 +94,9 @@ def _cli() -> Story:
         requirement="Tell which elements are suites",
         sessions=(
             (write("tests/test_is_suite.py", test), submit("It fails now.")),
-            (write("src/junitparser/suites.py", project.code), submit("It passes.")),
+            (project.change[0], submit("It passes.")),
         ),
-        built={"src/junitparser/suites.py": "def is_suite(", "tests/test_is_suite.py": "def test_is_suite("},
+        built={project.source: "def is_suite(", "tests/test_is_suite.py": "def test_is_suite("},
         gate="Gate tests_approval, between red and green",
         files=project.sdist,
         columns=120,
@@ -152,6 +158,7 @@ def _empty() -> Story:
     )
 
 
+SHOWN: list[str] = []
 STORIES = {make.__name__.strip("_"): make for make in (_library, _cli, _web, _empty)}
 
 
@@ -232,7 +239,7 @@ async def test_at_a_terminal(make: Callable[[], Story], tmp_path: Path) -> None:
         await answer_questions(terminal, story)
         await confirm(user, terminal, story)
         await merge(terminal, 1)
-        print(terminal.shown)
+        SHOWN.append(terminal.shown)
         assert f"kind      {story.kind.replace('_', ' ')}: " in terminal.shown
         await assert_contracted(user, story)
         will_build(user, story)
@@ -241,7 +248,7 @@ async def test_at_a_terminal(make: Callable[[], Story], tmp_path: Path) -> None:
         await terminal.prompt(CHOOSE)
         await type_line(terminal, APPROVE)
         await merge(terminal, 2)
-        print(terminal.shown)
+        SHOWN.append(terminal.shown)
         assert_built(user, story)
         assert_nothing_escapes(terminal.shown)
 

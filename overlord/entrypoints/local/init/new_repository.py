@@ -50,7 +50,7 @@ async def start_repository(folder: Path) -> Checkout:
         )
     plain = {"core.hooksPath": os.devnull}
     if not (folder / ".git").exists():
-        await git(folder, "init", "--quiet", "--initial-branch=main", ".", settings=plain)
+        await git(folder.resolve() / ".git", "init", "--quiet", "--initial-branch=main", settings=plain)
     found = checkout.find(folder)
     tree = (await git(found.git_dir, "mktree", stdin=b"")).decode().strip()
     identity = await _identity(found)
