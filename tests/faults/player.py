@@ -71,15 +71,18 @@ FINISHED = "environment.json"
 _program = b""
 
 
-def played(root: "Path", *, patience_s: float = PATIENCE_S, others: "Path | None" = None) -> str:
+def played(
+    root: "Path", *, patience_s: float = PATIENCE_S, others: "Path | None" = None, kinds: str = "check"
+) -> str:
     """Write the program below `root`; what to name as `process.python`. `patience_s`: how long it waits out a session API or a
-    model that is not well. `others`: the interpreter whose sessions only have their checks played."""
+    model that is not well. `others`: the interpreter whose sessions only have those of these kinds (`check`, or `check|setup`) played."""
     script, program = root / "played", root / "played.pyc"
     program.write_bytes(_compiled())
     lines = ["#!/bin/sh"]
     if others is not None:
         lines.append(f'export PATH="{others.parent}:$PATH"')
-        lines.append(f'case "$MINION_ID" in *-check-*) ;; *) exec "{others}" "$@" ;; esac')
+        named = "|".join(f"*-{kind}-*" for kind in kinds.split("|"))
+        lines.append(f'case "$MINION_ID" in {named}) ;; *) exec "{others}" "$@" ;; esac')
     lines.append(f'exec "{sys.executable}" -I -S "{program}" "{root}" {patience_s}')
     script.write_text("\n".join([*lines, ""]))
     script.chmod(0o755)
@@ -604,21 +607,28 @@ def _failure(error: Exception, kind: str = "failure") -> str:
 
 
 class Tree:
-    """Imports modules from files that are in memory alone."""
+    """Imports modules from files that are in memory alone. A package is what is in its directory; its `__init__.py` is not run."""
 
     def __init__(self, files: dict[str, bytes]) -> None:
         self._files = files
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> "ModuleSpec | None":
-        known = name.replace(".", "/") + ".py" in self._files
-        return sys.modules["_frozen_importlib"].ModuleSpec(name, self) if known else None
+        is_package = self._path(name) is None
+        if is_package and self._path(f"{name}.__init__") is None:
+            return None
+        return sys.modules["_frozen_importlib"].ModuleSpec(name, self, is_package=is_package)
 
     def create_module(self, spec: "ModuleSpec") -> None:
         return None
 
     def exec_module(self, module: "ModuleType") -> None:
-        path = module.__name__.replace(".", "/") + ".py"
-        exec(compile(self._files[path], path, "exec", dont_inherit=True), vars(module))
+        path = self._path(module.__name__)
+        if path is not None:
+            exec(compile(self._files[path], path, "exec", dont_inherit=True), vars(module))
+
+    def _path(self, name: str) -> "str | None":
+        path = f"{name.replace('.', '/')}.py"
+        return next((found for found in (path, f"src/{path}") if found in self._files), None)
 
 
 TOLD = {"check": check, "setup": setup}

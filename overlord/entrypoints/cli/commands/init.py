@@ -136,7 +136,7 @@ def _begin_repository(path: Path, *, json: bool, git_init: bool) -> None:
         found = new_repository.found_or_none(path)
         if found is not None and not await new_repository.needs_first_commit(found):
             return
-        folder = (found.root if found is not None else None) or path
+        folder = (found.root if found is not None else None) or path.resolve()
         if not new_repository.is_empty(folder):
             await new_repository.start_repository(folder)  # tells what to do
         if not git_init:
