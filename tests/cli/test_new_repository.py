@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from overlord.entrypoints.local.documents import Document
-from overlord.entrypoints.local.init.first_contract import named
 from overlord.entrypoints.local.init.new_repository import start_repository
 from overlord.errors import Refused
 from tests.local import git
@@ -33,15 +31,3 @@ def test_a_folder_with_something_in_it_stays_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(Refused, match=f"{tmp_path} is in no git repository and not empty"):
         asyncio.run(start_repository(tmp_path))
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.txt"]
-
-
-def test_documents_have_the_names_of_their_files_whatever_folder_they_are_in() -> None:
-    given = [
-        Document(name=name, text=name)
-        for name in ("/tmp/a/notes.md", "../notes.md", "b.pdf", "é" * 200 + ".md")
-    ]
-    names = [name for name, _ in named(given)]
-    assert names[:3] == ["notes.md", "2-notes.md", "b.pdf"]
-    assert len(names[3].encode()) <= 200
-    assert names[3].endswith(".md")
-    assert [text for _, text in named(given)] == [item.text for item in given]

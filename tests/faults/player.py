@@ -616,7 +616,8 @@ class Tree:
         is_package = self._path(name) is None
         if is_package and self._path(f"{name}.__init__") is None:
             return None
-        return sys.modules["_frozen_importlib"].ModuleSpec(name, self, is_package=is_package)
+        found: ModuleSpec = sys.modules["_frozen_importlib"].ModuleSpec(name, self, is_package=is_package)
+        return found
 
     def create_module(self, spec: "ModuleSpec") -> None:
         return None

@@ -11,8 +11,9 @@ from overlord.domain.job import Job, JobState
 from overlord.embedded.play import call, submit
 from overlord.store import ledger
 from overlord.store.contracts import plan_files
+from tests.architect import CONTRACT
 from tests.memory.world import made_memory_world
-from tests.scenarios.test_init import CONTRACT, asked, requested
+from tests.scenarios.test_init import asked, requested
 from tests.world import REPO, World
 
 PATH = ".nebulus/contract/contract.yaml"

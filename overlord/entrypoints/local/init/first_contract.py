@@ -1,10 +1,7 @@
 """`overlord init` in a repository: an architect is asked, a person confirms, and the contract is a commit on a branch."""
 
 import sqlite3
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
-from pathlib import PurePath
 
 from overlord.domain.conversation.issue_request import InitMode, RequestKind, RequestOptions
 from overlord.domain.decision import Decision
@@ -24,8 +21,6 @@ from overlord.store.bootstrap import contract_drafts, issue_requests
 from overlord.verbs import commands
 
 CONTRACT = ".nebulus/contract"
-MOST_NAME_BYTES = 200
-"""Of a document's name, which becomes one of a file of the plan."""
 BODY = (
     "An architect looks at this repository, asks what nothing says, writes vision.md and architecture.md, and proposes the contract by"
     " which jobs work here. A person confirms it."
@@ -56,7 +51,7 @@ async def init(local_session: LocalSession, asked: InitRequest) -> int:
     options = RequestOptions(
         mode=InitMode.REVIEW if asked.is_review else InitMode.NEW,
         discovers=asked.discovers and not asked.is_dry_run,
-        documents=named(asked.documents),
+        documents=tuple((item.name, item.text) for item in asked.documents),
     )
     work_request = WorkRequest(
         title=title,
@@ -77,20 +72,6 @@ async def init(local_session: LocalSession, asked: InitRequest) -> int:
     if code == 0 and not local_session.json:
         show_text('\nJobs go by this contract once it is merged. Then: `overlord build "what you want"`.')
     return code
-
-
-def named(documents: Sequence[Document]) -> tuple[tuple[str, str], ...]:
-    """Each document's text by the name of its file alone, wherever it lies; two of one name are told apart by a number."""
-    found: dict[str, str] = {}
-    for item in documents:
-        name = PurePath(item.name).name.encode()[-MOST_NAME_BYTES:].decode(errors="ignore")
-        number = next(number for number in count(1) if _numbered(name, number) not in found)
-        found[_numbered(name, number)] = item.text
-    return tuple(found.items())
-
-
-def _numbered(name: str, number: int) -> str:
-    return name if number == 1 else f"{number}-{name}"
 
 
 def _check_none_waits(local_session: LocalSession) -> None:
