@@ -26,7 +26,7 @@ def misses(discovery: Discovery, files: Mapping[str, str]) -> tuple[str, ...]:
     by their paths; where a repository has several, the one that is nearest to whole is meant."""
     found: list[str] = []
     for name, wanted in ((VISION, VISION_HEADINGS), (ARCHITECTURE, ARCHITECTURE_HEADINGS)):
-        there = [
+        there: list[list[str]] = [
             _missing(discovery, path, text)
             for path, text in sorted(files.items())
             if path.rpartition("/")[2].casefold() == name and text.strip()
@@ -34,8 +34,12 @@ def misses(discovery: Discovery, files: Mapping[str, str]) -> tuple[str, ...]:
         if not there:
             found.append(f"There is no {name}: write it, with the headings {', '.join(wanted)}.")
         else:
-            found += min(there, key=lambda item: len(item))
+            found += _shortest(there)
     return tuple(found)
+
+
+def _shortest(found: list[list[str]]) -> list[str]:
+    return min(found, key=len)
 
 
 def _missing(discovery: Discovery, path: str, text: str) -> list[str]:
