@@ -1,11 +1,14 @@
 """`overlord init` with what it should not be given: each gets a sentence that says what to do, or the right outcome, and nothing is lost."""
 
 import pytest
+import yaml
 
 from overlord.domain.bootstrap.documents import GIVEN
 from overlord.embedded.play import call, cut_off, malformed, say, submit, write
 from tests.architect import CONTRACT, VISION, recorded
 from tests.local import LocalSession, Said, git
+from tests.local_contract import CONTRACT as PLANNED
+from tests.local_contract import PATH as CONTRACT_PATH
 from tests.quick import quick_desk
 from tests.world import CALC
 
@@ -163,3 +166,33 @@ async def test_documents_that_are_there_are_looked_at_where_they_are() -> None:
         assert said.code == 1, said.out
         assert "docs/architecture.md has no heading Overview" in heard(user)
         assert "vision.md has no heading" not in heard(user), "the one that is whole counts"
+
+
+async def test_an_edited_contract_meets_every_rule_or_stays_as_it_was() -> None:
+    async with quick_desk() as user:
+        proposes(user)
+        await user.overlord("init", "--skip-discovery")
+        edited = user.root / "edited.yaml"
+        shown = (await user.overlord("contract", "edit", "1", "--repo", ".", "--file", str(edited))).err
+        assert "cannot be read" in shown
+        text = yaml.safe_dump({**CONTRACT, "version": 1}, sort_keys=False)
+        edited.write_text(text)
+        refused = await user.overlord("contract", "edit", "1", "--repo", ".", "--file", str(edited))
+        assert (refused.code, "write `version: 2`" in refused.err) == (3, True), refused
+        edited.write_text(text.replace("version: 1", "version: 2").replace("hours: 48", "hours: 4"))
+        taken = await user.overlord("contract", "edit", "1", "--repo", ".", "--file", str(edited))
+        assert taken.code == 0, taken.err
+        again = await user.overlord("resume", "1")
+        assert (
+            "a job takes at most 4 h" in (await user.overlord("decisions", "show", "2", "--repo", ".")).out
+        ), again
+        done = await approved(user, 2)
+        assert done.code == 0, done.out + done.err
+        assert "hours: 4\n" in git(user.repo, "show", "minion/issue-1:.nebulus/contract/contract.yaml")
+
+
+async def test_a_file_called_plan_is_told_of_where_a_contract_makes_a_plan() -> None:
+    async with quick_desk({**CALC, "plan": "One file.\n", CONTRACT_PATH: PLANNED}) as user:
+        said = await user.overlord("build", "add() adds")
+        assert "makes a plan under plan/, and the repository has plan there: rename that" in said.out, said
+        assert user.model.requests == []

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
 from minion.protocol import ScopeMode, is_protected, path_matcher
+from overlord.domain.bootstrap.summary_words import commands_lines, guidance_lines, words
 from overlord.domain.contracts.contract import (
     PEOPLE,
     Contract,
@@ -48,8 +49,14 @@ def summary(contract: Contract, paths: Collection[str]) -> str:
             *_listed([_phase_line(name, contract.phases[name]) for name in _phases(contract)]),
         ],
         ["**Gates**", "", *_listed([_gate_line(name, gate) for name, gate in contract.gates.items()])],
+        _titled("Commands that are run to judge the work", commands_lines(contract)),
+        _titled("Words to sessions", guidance_lines(contract)),
     ]
     return "\n\n".join("\n".join(lines) for lines in blocks if lines)
+
+
+def _titled(title: str, lines: Sequence[str]) -> list[str]:
+    return [f"**{title}**", "", *lines] if lines else []
 
 
 class _Tree:
@@ -280,6 +287,7 @@ def _contract_said(contract: Contract) -> _Said:
             f"{path} ({', '.join(item.roles)})" for item in contract.shared for path in item.paths
         ),
         "redacted": contract.redact,
+        "words to sessions": _told(contract.guidance),
     }
 
 
@@ -291,10 +299,15 @@ def _roles_said(contract: Contract) -> dict[str, _Said]:
             "tools": role.tools,
             "verification": tuple(item.describe() for item in role.verification),
             "budget": _budget(role.budget),
+            "words to it": _told(role.guidance),
             "model": _code(role.model) if role.model else "the settings'",
         }
         for name, role in contract.roles.items()
     }
+
+
+def _told(text: str) -> str:
+    return words(text) if text.strip() else "none"
 
 
 def _phases_said(contract: Contract) -> dict[str, _Said]:

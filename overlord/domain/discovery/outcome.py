@@ -34,8 +34,12 @@ def misses(discovery: Discovery, files: Mapping[str, str]) -> tuple[str, ...]:
         if not there:
             found.append(f"There is no {name}: write it, with the headings {', '.join(wanted)}.")
         else:
-            found += sorted(there, key=len)[0]
+            found += _shortest(there)
     return tuple(found)
+
+
+def _shortest(found: list[list[str]]) -> list[str]:
+    return min(found, key=len)
 
 
 def _missing(discovery: Discovery, path: str, text: str) -> list[str]:

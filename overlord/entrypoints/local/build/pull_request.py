@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from overlord.adapters.git.command import git
 from overlord.adapters.github.connection import connect
@@ -21,8 +22,10 @@ from overlord.errors import ExternalServiceError, GitFailed, Refused
 from overlord.settings.load import load
 
 REMOTE = "origin"
+_HOST, _NAME = r"[A-Za-z0-9][A-Za-z0-9.-]*(?::\d+)?", r"[A-Za-z0-9][\w.-]*/[\w.-]+?"
 _PLACE = re.compile(
-    r"(?:(?P<scheme>https?|ssh)://(?:[^@/]+@)?(?P<host>[^/]+)/|(?:[^@/]+@)(?P<scp>[^:/]+):)(?P<name>[^/]+/[^/]+?)(?:\.git)?/?"
+    rf"(?:(?P<scheme>https?|ssh)://(?:[^/\s]+@)?(?P<host>{_HOST})/|(?:[^@/\s]+@)(?P<scp>{_HOST}):)(?P<name>{_NAME})(?:\.git)?/?",
+    re.ASCII,
 )
 _SIGNED_IN = re.compile(r"://[^/\s]*@")
 _PUSH = (
@@ -52,6 +55,20 @@ class Proposed:
         return f"{self.branch} was pushed; open the pull request at {self.url} (with GITHUB_TOKEN set, it is opened for you)"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemotePlace:
+    """A repository at a forge."""
+
+    scheme: str
+    host: str
+    name: RepositoryName
+
+    def is_at(self, api_url: str) -> bool:
+        """Whether this is the forge that is called at this address: a token goes to no other."""
+        called = (urlsplit(api_url).hostname or "").removeprefix("api.")
+        return self.host.partition(":")[0].casefold().removeprefix("ssh.") == called
+
+
 async def settle(outcome: Outcome, environment: Mapping[str, str]) -> Outcome:
     """Make a pull request of a result that passed, where that was asked for. A refusal is told with the result."""
     is_result = outcome.passed and outcome.landed is not None and not outcome.interrupted
@@ -69,18 +86,16 @@ async def propose(outcome: Outcome, environment: Mapping[str, str]) -> Proposed:
     if own is None or landed is None:
         raise Refused("there is no branch to make a pull request of")
     address = await _address(own.git_dir)
-    found = _PLACE.fullmatch(address)
+    found = place_of(address)
     if found is None:
         raise Refused(
-            f"{REMOTE} is {_shown(address)}, which is no repository of GitHub's; push {landed.branch} by hand"
+            f"{REMOTE} is {shown(address)}, which is no repository of GitHub's; push {landed.branch} by hand"
         )
     await _push(own.git_dir, landed.branch)
-    name, base = RepositoryName(found["name"]), outcome.record.onto
+    name, base = found.name, outcome.record.onto
     settings = load(environment, repositories=[name])
-    if not settings.forge.signs_in():
-        host = found["host"] or found["scp"]
-        scheme = "http" if found["scheme"] == "http" else "https"
-        url = f"{scheme}://{host}/{name}/compare/{base}...{landed.branch}?expand=1"
+    if not settings.forge.signs_in() or not found.is_at(settings.forge.api_url):
+        url = f"{found.scheme}://{found.host}/{name}/compare/{base}...{landed.branch}?expand=1"
         return Proposed(branch=landed.branch, url=url, is_open=False)
     forge = connect(GitHubForge, settings)
     try:
@@ -110,7 +125,19 @@ async def _address(git_dir: Path) -> str:
         ) from None
 
 
-def _shown(address: str) -> str:
+def place_of(address: str) -> "RemotePlace | None":
+    """Where a remote's address points, if it can be a repository of a forge."""
+    found = _PLACE.fullmatch(address)
+    if found is None:
+        return None
+    return RemotePlace(
+        scheme="http" if found["scheme"] == "http" else "https",
+        host=found["host"] or found["scp"],
+        name=RepositoryName(found["name"]),
+    )
+
+
+def shown(address: str) -> str:
     """An address as it may be printed: without who signs in and with which password, and without signs a terminal obeys."""
     return _SIGNED_IN.sub("://", visible(address))
 
