@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from minion.protocol import Bootstrap, Brief
+from overlord.domain.bootstrap.documents import GIVEN
 from overlord.domain.bootstrap.proposal import HEADING, Proposal, propose
 from overlord.domain.conversation.issue_request import RequestKind
 from overlord.domain.discovery.recording import Recording, RecordingError, read_recording, record
@@ -45,6 +46,8 @@ MOST_SOURCE_BYTES = 1_000_000
 """Of one file that an answer names as its source."""
 MOST_SOURCES_BYTES = 20_000_000
 """Of all files that one call names."""
+SOURCES_IN_PLAN = (GIVEN, "plan/present/", "plan/survey.md")
+"""What Overlord has laid into the plan from documents and code. A quote of anything else there would be the session's own words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +168,8 @@ async def discovery(request: Request, parts: SessionApiParts, session: Session) 
     )
     if known is None:
         raise HTTPException(409, "this job has no discovery; end the session with task_blocked")
-    texts = {**await _sources(parts, caller, recording), **plan}
+    laid = {path: text for path, text in plan.items() if path.startswith(SOURCES_IN_PLAN)}
+    texts = {**await _sources(parts, caller, recording), **laid}
     found = await asyncio.to_thread(record, known, recording, texts)
     text = for_session(found.discovery)
 

@@ -303,6 +303,23 @@ async def test_a_quote_is_looked_up_in_the_base_commit(
     assert kept.confidence is confidence
 
 
+async def test_no_session_makes_its_own_words_a_source(ground: Ground) -> None:
+    """What it recorded, and notes of its phase, are in the plan: quoting them would spare a person the question."""
+    session = await at_work(ground, Bootstrap.DISCOVERY)
+    mine = "It is a calculator that mines coins"
+    await record(ground, session, answers=[{"id": "purpose", "answer": mine, "confidence": "low"}])
+    assert mine in (await plan_of(ground, session))["plan/discovery.md"]
+    await ground.database.write(
+        "by hand",
+        lambda c: plan_files.put(c, session.job_id, {"plan/notes.md": mine}, session_id=session.id, at=NOW),
+    )
+    for source in ("plan/discovery.md", "plan/notes.md"):
+        answer = {"id": "purpose", "answer": mine, "confidence": "high", "source": source, "quote": mine}
+        await record(ground, session, answers=[answer])
+        kept = (await discovery_of(ground, session)).get("purpose")
+        assert kept is not None and kept.is_open and kept.sources == ()
+
+
 async def test_a_question_is_added_once(ground: Ground) -> None:
     """A call whose answer was lost is sent again, and makes nothing twice."""
     session = await at_work(ground, Bootstrap.DISCOVERY)
