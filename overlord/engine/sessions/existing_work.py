@@ -11,7 +11,7 @@ from overlord.store import decisions
 
 async def is_taken(parts: Parts, job: Job) -> bool:
     """Whether the branch of a job without any work is at the forge all the same. The mirror must be fresh."""
-    if job.head_sha is not None:
+    if job.head_sha is not None or job.pushed_sha is not None:
         return False
     return await parts.git.branch_head(job.space, job.branch) is not None
 
