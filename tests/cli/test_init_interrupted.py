@@ -16,11 +16,11 @@ from overlord.domain.discovery.question import Discovery, Kind, ProjectKind, rea
 from overlord.domain.question import ask
 from overlord.embedded.play import call, run, submit, write
 from overlord.entrypoints.local.init.kept_answers import NAME, KeptAnswers
+from tests.architect import CONTRACT, VISION
 from tests.local import LocalSession, Terminal, git
 from tests.local_contract import PATH, hold
 from tests.quick import quick_desk
 from tests.records import NOW, a_job
-from tests.scenarios.test_init import CONTRACT, VISION
 
 ENDS = (signal.SIGINT, signal.SIGKILL)
 MINE = "People who add numbers."

@@ -108,6 +108,12 @@ AREAS = (
         modules=("test_two_daemons", "test_restored"),
     ),
     Area(
+        fault="`kill -9` while a first contract is made",
+        promise="answers, documents, the best draft and the confirmation are kept; what was confirmed is what is committed, once",
+        tried="at each move of a job of `init`, and all along its way",
+        modules=("test_init_kills",),
+    ),
+    Area(
         fault="another version takes over",
         promise="forwards the database is upgraded by itself, a copy of it kept, and sessions go on; backwards it is left alone",
         tried="a program with one more migration beside a running session; the older one after it, and the copy put back",
@@ -150,7 +156,7 @@ AREAS = (
         fault="a defence is taken out of the source",
         promise="the campaign fails, and says what went wrong without it",
         tried="each defence in `tests/faults/mutants/`, one at a time",
-        modules=("test_mutants", "test_invariants"),
+        modules=("test_mutants", "test_invariants", "test_init_invariants"),
     ),
 )
 
