@@ -24,7 +24,7 @@ from tests.records import NOW, a_job
 
 ENDS = (signal.SIGINT, signal.SIGKILL)
 MINE = "People who add numbers."
-MENU = "choose 1-5: "
+MENU = "choose 1-6: "
 IDENTITY = "[user]\nname = Ann\nemail = ann@x\n"
 
 

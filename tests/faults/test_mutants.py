@@ -17,6 +17,7 @@ from tests.faults.mutants.forge import FORGE
 from tests.faults.mutants.gateway import GATEWAY
 from tests.faults.mutants.guarded import GUARDED
 from tests.faults.mutants.inbound import INBOUND
+from tests.faults.mutants.init import INIT_MUTANTS
 from tests.faults.mutants.judge import JUDGE
 from tests.faults.mutants.mutant import Mutant
 from tests.faults.mutants.runner import RUNNER
@@ -43,6 +44,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *GATEWAY,
     *GUARDED,
     *INBOUND,
+    *INIT_MUTANTS,
     *JUDGE,
     *RUNNER,
     *SESSION_API,

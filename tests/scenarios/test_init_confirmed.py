@@ -1,17 +1,24 @@
 """What `init` commits is the very text that a person confirmed last: whatever was proposed, pushed or asked for since."""
 
+import json
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
+import pytest
 import yaml
 
 from overlord.domain.decision import Subject, Verb
 from overlord.domain.event import EventName
-from overlord.domain.job import Job, JobState
+from overlord.domain.job import Job, JobId, JobState
 from overlord.embedded.play import call, submit
-from overlord.store import ledger
+from overlord.errors import ContractError, Refused
+from overlord.failpoints import Failpoint
+from overlord.store import ledger, sessions
 from overlord.store.contracts import plan_files
-from tests.architect import CONTRACT
+from overlord.store.evidence import exhibits
+from overlord.verbs import contract
+from tests.architect import CONTRACT, recorded
 from tests.memory.world import made_memory_world
 from tests.scenarios.test_init import asked, requested
 from tests.world import REPO, World
@@ -133,3 +140,55 @@ async def test_a_contract_is_not_committed_whose_evidence_is_gone() -> None:
         refused = await asked(world, Subject.DELIVERY_REFUSED)
         assert "not kept any more" in refused.body
         assert await commits(world) == 0
+
+
+async def test_a_contract_that_does_not_hold_any_more_is_not_committed() -> None:
+    async with made_memory_world() as world:
+        await at_gate(world)
+        gate = await asked(world, Subject.GATE)
+        bad = (await written(world)).replace("done: ship", "done: nowhere")
+        digest = await world.read(
+            lambda c: next(item.sha256 for item in exhibits(c, 1) if item.kind == "gate")
+        )
+        shown = json.loads(world.overlord.parts.evidence.get(digest))
+        shown["inputs"]["plan/contract.yaml"] = bad
+        shown["plan"]["plan/contract.yaml"] = sha256(bad.encode()).hexdigest()
+        other = world.overlord.parts.evidence.put(json.dumps(shown).encode())
+        await world.overlord.parts.database.write(
+            "by hand", lambda c: c.execute("UPDATE evidence SET sha256 = ? WHERE sha256 = ?", (other, digest))
+        )
+        await world.answer(gate, Verb.APPROVE)
+        await world.settle()
+        refused = await asked(world, Subject.DELIVERY_REFUSED)
+        assert "does not hold" in refused.body
+        assert await commits(world) == 0
+
+
+async def test_a_discovery_that_was_not_finished_goes_back_to_the_architect() -> None:
+    async with made_memory_world() as world:
+        await world.start()
+        await requested(world)
+        world.model_will(submit("nothing to see"), submit("nothing to see"))
+        world.model_will(recorded(), submit("I looked at everything"))
+        await world.settle()
+        await asked(world, Subject.DISCOVERY)
+        assert (await world.read(lambda c: len(sessions.of_job(c, 1)))) == 2
+
+
+async def test_a_person_edits_no_contract_that_does_not_hold_nor_one_with_a_secret() -> None:
+    async with made_memory_world() as world:
+        await at_gate(world)
+        gate, text, at = await asked(world, Subject.GATE), await written(world), world.clock.now()
+
+        async def edits(other: str) -> None:
+            await world.overlord.parts.database.write(
+                Failpoint.CONTRACT_EDITED,
+                lambda c: contract.edit_contract(c, JobId(1), other, existing=None, actor="cli:ann", at=at),
+            )
+
+        with pytest.raises(ContractError, match="nowhere"):
+            await edits(text.replace("done: ship", "done: nowhere"))
+        with pytest.raises(Refused, match="what looks like a secret"):
+            await edits(text.replace("a change", "ghp_" + "aB3dE5gH7jK9" * 3))
+        assert await written(world) == text
+        assert await asked(world, Subject.GATE) == gate

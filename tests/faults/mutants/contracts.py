@@ -155,8 +155,8 @@ CONTRACTS = (
     Mutant(
         name="4.3 a job has the lifetime of its contract",
         file="overlord/engine/contracts/take.py",
-        before="expires_at=now.created_at + timedelta(hours=hours) if is_fresh else now.expires_at,",
-        after="expires_at=now.expires_at,",
+        before="now.created_at + timedelta(hours=hours) if is_fresh else now.expires_at,",
+        after="now.expires_at,",
         tests=(f"{GATES}::test_a_job_has_the_lifetime_that_its_repositorys_own_contract_gives_it",),
         says=r"== \(?5 \* 3600|== 18000",
     ),
