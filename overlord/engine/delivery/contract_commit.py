@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from hashlib import sha256
 
 from overlord.domain.bootstrap.proposal import review_text
 from overlord.domain.contracts.reading import CONTRACT_DIR, CONTRACT_FILES
@@ -11,7 +12,7 @@ from overlord.engine.bootstrap import init_job
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ContractError
 from overlord.failpoints import Failpoint
-from overlord.store import jobs
+from overlord.store import jobs, ledger
 from overlord.store.contracts import plan_files
 
 MESSAGE = "Contract, as a person confirmed it\n\nIssue {}."
@@ -26,8 +27,10 @@ async def ensure(parts: Parts, job: Job) -> Job:
     paths = [f"{CONTRACT_DIR}/{name}" for name in CONTRACT_FILES]
     present = await parts.git.read_files(job.space, parent, paths)
     wanted = {paths[0]: text.encode()}
-    if dict(present) == wanted:
-        return job
+    digest = sha256(wanted[paths[0]]).hexdigest()
+    committed = await parts.database.read(lambda c: _committed(c, job))
+    if dict(present) == wanted or (paths[0] in present and committed == digest):
+        return job  # what is there now in its place, people have put there since
     listing = await parts.git.listing(job.space, parent)
     found = await asyncio.to_thread(review_text, text, existing=frozenset(listing))
     if found.problems:
@@ -39,7 +42,17 @@ async def ensure(parts: Parts, job: Job) -> Job:
 
     def note(connection: sqlite3.Connection) -> Job:
         at = parts.clock.now()
-        data = {"head": head, "from": parent}
+        data = {"head": head, "from": parent, "contract": digest}
         return jobs.note(connection, job.id, EventName.CONTRACT_COMMITTED, at=at, data=data, head_sha=head)
 
     return await parts.database.write(Failpoint.CONTRACT_COMMITTED, note)
+
+
+def _committed(connection: sqlite3.Connection, job: Job) -> str:
+    """The digest of the contract that was committed last; empty where none was."""
+    found = [
+        entry.details.get("contract")
+        for entry in ledger.entries(connection, job_id=job.id)
+        if entry.name == EventName.CONTRACT_COMMITTED
+    ]
+    return str(found[-1]) if found else ""
