@@ -212,6 +212,10 @@ async def test_what_people_push_to_the_contract_is_not_put_back() -> None:
         await world.settle()
         await world.answer(await asked(world, Subject.PROTECTED_CHANGE), Verb.ACCEPT)
         await world.settle()
+        gate = await asked(world, Subject.GATE)
+        assert "a job takes at most 4 h" in gate.body, "what is confirmed now is what they pushed"
+        await world.answer(gate, Verb.APPROVE)
+        await world.settle()
         job = await world.job()
         assert job.state is JobState.IN_REVIEW, await world.transcript()
         assert await world.overlord.parts.git.read_file(job.space, job.head, path) == mine.encode()

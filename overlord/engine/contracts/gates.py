@@ -65,7 +65,8 @@ async def look(parts: Parts, job: Job, onward: ToGate) -> GateView:
     told = ""
     if init_job.DRAFT in inputs and await init_job.of(parts, job) is not None:
         listing = await parts.git.listing(job.space, head)
-        told = await asyncio.to_thread(_contract_told, plan, frozenset(listing))
+        text = await init_job.shown_contract(parts, job, plan)
+        told = await asyncio.to_thread(_contract_told, text, plan, frozenset(listing))
     fingerprint = sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]
     kept = json.dumps(
         {**shown, "fingerprint": fingerprint, "changes": [change.path for change in changes]}, indent=1
@@ -104,11 +105,11 @@ async def _inputs(parts: Parts, job: Job, gate: Gate, plan: Mapping[str, str]) -
     return dict(sorted(found.items())[:MOST_INPUTS])
 
 
-def _contract_told(plan: Mapping[str, str], paths: Collection[str]) -> str:
-    """A proposed contract in the words in which people read one, with what differs from the one there; empty where it is none."""
-    found = review_text(plan.get(init_job.DRAFT, ""), existing=paths)
+def _contract_told(text: str, plan: Mapping[str, str], paths: Collection[str]) -> str:
+    """A proposed contract in the words in which people read one, with what differs from the one there; or what is held against it."""
+    found = review_text(text, existing=paths)
     if found.contract is None:
-        return ""
+        return "It does not hold:\n\n" + "\n".join(f"- {defused_line(item)}" for item in found.problems)
     told = summary(found.contract, paths)
     present = init_job.present_contract(plan)
     if present is None:

@@ -12,7 +12,7 @@ from overlord.engine.bootstrap import init_job
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ContractError
 from overlord.failpoints import Failpoint
-from overlord.store import jobs, ledger
+from overlord.store import jobs
 from overlord.store.contracts import plan_files
 
 MESSAGE = "Contract, as a person confirmed it\n\nIssue {}."
@@ -28,7 +28,7 @@ async def ensure(parts: Parts, job: Job) -> Job:
     present = await parts.git.read_files(job.space, parent, paths)
     wanted = {paths[0]: text.encode()}
     digest = sha256(wanted[paths[0]]).hexdigest()
-    committed = await parts.database.read(lambda c: _committed(c, job))
+    committed = await parts.database.read(lambda c: init_job.committed(c, job))
     if dict(present) == wanted or (paths[0] in present and committed == digest):
         return job  # what is there now in its place, people have put there since
     listing = await parts.git.listing(job.space, parent)
@@ -46,13 +46,3 @@ async def ensure(parts: Parts, job: Job) -> Job:
         return jobs.note(connection, job.id, EventName.CONTRACT_COMMITTED, at=at, data=data, head_sha=head)
 
     return await parts.database.write(Failpoint.CONTRACT_COMMITTED, note)
-
-
-def _committed(connection: sqlite3.Connection, job: Job) -> str:
-    """The digest of the contract that was committed last; empty where none was."""
-    found = [
-        entry.details.get("contract")
-        for entry in ledger.entries(connection, job_id=job.id)
-        if entry.name == EventName.CONTRACT_COMMITTED
-    ]
-    return str(found[-1]) if found else ""
