@@ -20,7 +20,8 @@ from overlord.embedded.model import EmbeddedModel
 from tests.forked import Forked, Handed, Typed
 from tests.world import CALC, TOOLCHAIN
 
-DEADLINE_S = 180.0
+DEADLINE_S = 25.0
+COLUMNS = 160
 NOTHING_ELSE: Mapping[str, str] = {}
 USER = {
     "GIT_AUTHOR_NAME": "Ann",
@@ -44,7 +45,7 @@ def git(repository: Path, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def made(path: Path, files: Mapping[str, str] = CALC) -> Path:
+def made(path: Path, files: Mapping[str, str | bytes] = CALC) -> Path:
     """A repository with two commits, checked out."""
     path.mkdir(parents=True)
     git(path, "init", "--quiet", "--initial-branch=main")
@@ -53,7 +54,7 @@ def made(path: Path, files: Mapping[str, str] = CALC) -> Path:
     git(path, "commit", "--quiet", "--message=Begin")
     for name, text in files.items():
         (path / name).parent.mkdir(parents=True, exist_ok=True)
-        (path / name).write_text(text)
+        (path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     git(path, "add", "--all")
     git(path, "commit", "--quiet", "--message=First version")
     return path
@@ -98,6 +99,17 @@ class Terminal:
                 self._changed.clear()
                 await self._changed.wait()
         return self.shown.index(text, after) + len(text)
+
+    async def prompt(self, *prompts: str) -> str:
+        """Wait until one of these is the last that is shown; which."""
+        try:
+            async with asyncio.timeout(DEADLINE_S):
+                while not self.shown.endswith(prompts):
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            raise AssertionError(f"none of {prompts} is shown last:\n{self.shown[-3_000:]}") from None
+        return next(prompt for prompt in prompts if self.shown.endswith(prompt))
 
     def type(self, text: str) -> None:
         os.write(self._master, text.encode())
@@ -150,7 +162,7 @@ class LocalSession:
             "HOME": str(self.root),
             "LANG": "C.UTF-8",
             "TERM": "xterm",
-            "COLUMNS": "160",
+            "COLUMNS": str(COLUMNS),
             "USER": "ann",
             "LOGNAME": "ann",
             "OVERLORD_HOME": str(self.home),
@@ -189,12 +201,19 @@ class LocalSession:
             err.seek(0)
             return Said(code, out.read().decode(), err.read().decode())
 
-    async def terminal(self, *words: str, environment: Mapping[str, str] = NOTHING_ELSE) -> Terminal:
+    async def terminal(
+        self,
+        *words: str,
+        cwd: Path | None = None,
+        environment: Mapping[str, str] = NOTHING_ELSE,
+        columns: int = COLUMNS,
+    ) -> Terminal:
         """Type `overlord …` at a terminal."""
         master, slave = pty.openpty()
-        termios.tcsetwinsize(slave, (40, 160))
+        termios.tcsetwinsize(slave, (40, columns))
+        sized = {**environment, "COLUMNS": str(columns)}
         try:
-            process = await self._begin(words, None, environment, (slave,) * 3, at_terminal=True)
+            process = await self._begin(words, cwd, sized, (slave,) * 3, at_terminal=True)
         finally:
             os.close(slave)
         return Terminal(process, master)
@@ -250,7 +269,7 @@ class LocalSession:
 
 
 @contextlib.asynccontextmanager
-async def local_session(files: Mapping[str, str] = CALC) -> AsyncIterator[LocalSession]:
+async def local_session(files: Mapping[str, str | bytes] = CALC) -> AsyncIterator[LocalSession]:
     """A machine with one small repository on it. Whatever a test leaves running there ends with it."""
     root = Path(tempfile.mkdtemp(prefix="ol-", dir="/tmp"))
     model = EmbeddedModel()

@@ -43,9 +43,11 @@ async def made_quick_talk(files: dict[str, str] | None = None, **overrides: Any)
 
 
 @contextlib.asynccontextmanager
-async def quick_desk(files: Mapping[str, str] = CALC) -> AsyncIterator[LocalSession]:
-    """As `desk`, with played checks, and commands that need not import everything first."""
+async def quick_desk(
+    files: Mapping[str, str | bytes] = CALC, *, kinds: str = "check"
+) -> AsyncIterator[LocalSession]:
+    """As `desk`, with played checks (and setups, with `check|setup`), and commands that need not import everything first."""
     async with local_session(files) as user:
-        user.python = played(user.root, patience_s=DEADLINE_S, others=interpreter())
+        user.python = played(user.root, patience_s=DEADLINE_S, others=interpreter(), kinds=kinds)
         user.is_warm = True
         yield user

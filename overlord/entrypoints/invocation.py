@@ -49,6 +49,7 @@ EVERYWHERE = (
     ),
     "space tests",
     "space ask-again",
+    "contract edit",
     *(
         "skills list",
         "skills show",

@@ -25,13 +25,13 @@ from overlord.domain.discovery.text import for_session
 from overlord.domain.event import EventName, Json
 from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.job import Job
-from overlord.domain.session import Session
+from overlord.domain.session import Session, SessionState
 from overlord.domain.text.redaction import Redactor
 from overlord.errors import ExternalServiceError
 from overlord.failpoints import Failpoint
 from overlord.session_api import wire
 from overlord.session_api.parts import SessionApiParts
-from overlord.store import jobs, ledger
+from overlord.store import jobs, ledger, sessions
 from overlord.store.bootstrap import contract_drafts, discoveries, issue_requests
 from overlord.store.contracts import plan_files
 from overlord.store.rows import adapter
@@ -265,7 +265,11 @@ def _keep_file(
 
 
 def _made(connection: sqlite3.Connection, session: Session, which: Bootstrap) -> int:
-    """How often a session recorded this. Raises HTTPException 429 where it may not do so again."""
+    """How often a session recorded this. Raises HTTPException 429 where it may not do so again, 409 once its work was handed in: what
+    it says then would change what is judged, or what a person was shown."""
+    row = sessions.get(connection, session.id)
+    if row.report is not None or row.state is SessionState.ENDED:
+        raise HTTPException(409, "this session has handed in its work: nothing is recorded any more")
     limit = _LIMITS[which]
     entries = ledger.entries(connection, job_id=session.job_id)
     made = sum(

@@ -8,6 +8,7 @@ from overlord.domain.bootstrap.proposal import review_text
 from overlord.domain.decision import DecisionState, Subject
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job, JobId, JobState
+from overlord.domain.text.secret_detection import redacted
 from overlord.errors import ContractError, Refused
 from overlord.store import decisions, jobs
 from overlord.store.bootstrap import contract_drafts
@@ -42,6 +43,8 @@ def edit_contract(
         raise Refused(f"no proposed contract of job {job_id} waits for a person now")
     if text == draft_of(connection, job_id):
         return job
+    if redacted(text) != text:
+        raise Refused("that text holds what looks like a secret; take it out, it was not kept")
     if problems := review_text(text, existing=existing).problems:
         raise ContractError("\n".join(problems))
     plan_files.put(connection, job_id, {DRAFT: text}, session_id=actor, at=at)

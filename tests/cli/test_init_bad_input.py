@@ -5,11 +5,11 @@ import yaml
 
 from overlord.domain.bootstrap.documents import GIVEN
 from overlord.embedded.play import call, cut_off, malformed, run, say, submit, write
+from tests.architect import CONTRACT, VISION, recorded
 from tests.local import LocalSession, Said, git
 from tests.local_contract import CONTRACT as PLANNED
 from tests.local_contract import PATH as CONTRACT_PATH
 from tests.quick import quick_desk
-from tests.scenarios.test_init import CONTRACT, VISION, recorded
 from tests.world import CALC
 
 PLAN = {"plan/2026.md": "Ours.\n", "plan/contract.yaml": "ours: too\n", "plan/rules.md": "Our rules.\n"}

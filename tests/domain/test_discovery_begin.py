@@ -105,7 +105,7 @@ def test_a_document_never_overrules_the_code() -> None:
 def test_a_prefilled_answer_can_be_quoted() -> None:
     texts = {"vision.md": "# Users\n\nCooks,\n   and guests of\tall kinds.\n"}
     found = _begun({}, texts)
-    said = b'{"items": [{"id": "users.who", "answer": "Cooks", "confidence": "high", "source": "vision.md", "quote": "Cooks, and guests of all kinds."}]}'
+    said = b'{"answers": [{"id": "users.who", "answer": "Cooks", "confidence": "high", "source": "vision.md", "quote": "Cooks, and guests of all kinds."}]}'
     assert _question(found, "users.who").answer in texts["vision.md"]
     assert not _question(record(found, read_recording(said), texts).discovery, "users.who").is_open
 

@@ -27,6 +27,7 @@ from overlord.store.database import open_reader
 from overlord.store.evidence import EvidenceStore
 from overlord.store.rows import select
 from tests.faults.contract_invariants import of_contracts
+from tests.faults.init_invariants import of_init
 from tests.faults.remembered import of_database
 from tests.world import World
 
@@ -105,6 +106,7 @@ def violations(
     return [
         *of_database(connection, EvidenceStore(home.evidence)),
         *of_contracts(connection, forge),
+        *of_init(connection, forge, EvidenceStore(home.evidence)),
         *_requested(connection, forge),
         *_at_forge(rows, forge, labels),
         *_unmetered(connection, replies),

@@ -6,7 +6,8 @@
 It clones and pushes by git's wire protocol over the session API's socket, makes one model call and writes `calc.py`. Words in the issue's
 title choose what it does: `breaks first` and `breaks always` (a failing test), `strays` (first also writes `stray.txt`),
 `asks`, `holds` (until `ROOT/go` exists, saying `world.HOLDING`), `reads` (what people say to it), `blocked`, `idle` (changes nothing), `needs more` (changes
-`requirements.txt`). Of an approved draft of a skill it writes the one file; under a contract with roles, what `_of_role` says. A check session calls the plain test functions of the tree it is told of, without pytest, and its linter
+`requirements.txt`). Of an approved draft of a skill it writes the one file; under a contract with roles, what `_of_role` says, and in the first job of a
+repository what `_of_architect` says. A check session calls the plain test functions of the tree it is told of, without pytest, and its linter
 never complains; where a title says `forges`, the test run of new work is exit code 0 and no report. A setup session leaves an environment without anything in it. `check dies` and `setup dies`: without a word,
 the first time; `check waits`: until `ROOT/go` exists. Where only checks are played (`tests/quick.py`), the Minion is the real one.
 """
@@ -35,6 +36,34 @@ REPLY_S = 20.0
 PAUSE_S = 0.02
 FIXED = b"def add(a, b):\n    return a + b\n\n\ndef double(a):\n    return a * 2\n"
 BROKEN = FIXED.replace(b"a * 2", b"a * 3")
+VISION = ("Problem", "Users", "Solution", "Scope", "Success")
+LEFT_OPEN = 4
+"""Questions that a played architect leaves to people: one more than are asked at once."""
+CONTRACT: "dict[str, Any]" = {
+    "name": "calc",
+    "version": 2,
+    "lifetime": {"hours": 48},
+    "roles": {
+        "developer": {
+            "scope": ["calc.py", "tests/**"],
+            "outputs": ["a change"],
+            "verification": ["diff_non_empty"],
+            "budget": {"iterations": 3, "exhausted": "ask"},
+        }
+    },
+    "phases": {
+        "build": {
+            "actors": ["developer"],
+            "inputs": ["issue"],
+            "outputs": ["calc.py", "tests/**"],
+            "criteria": ["evaluation_passed"],
+            "next": {"done": "ship"},
+        },
+        "ship": {"actors": [], "terminal": True},
+    },
+    "gates": {"merge": {"on": "ship->end", "audience": "person", "approve": "merged", "reject": "pr_closed"}},
+}
+"""What a played architect proposes."""
 WHO = "Played <played@example.invalid> 1750000000 +0000"
 COMMIT, TREE, BLOB, REF_DELTA = 1, 2, 3, 7
 NAMES = {COMMIT: b"commit", TREE: b"tree", BLOB: b"blob"}
@@ -42,15 +71,18 @@ FINISHED = "environment.json"
 _program = b""
 
 
-def played(root: "Path", *, patience_s: float = PATIENCE_S, others: "Path | None" = None) -> str:
+def played(
+    root: "Path", *, patience_s: float = PATIENCE_S, others: "Path | None" = None, kinds: str = "check"
+) -> str:
     """Write the program below `root`; what to name as `process.python`. `patience_s`: how long it waits out a session API or a
-    model that is not well. `others`: the interpreter whose sessions only have their checks played."""
+    model that is not well. `others`: the interpreter whose sessions only have those of these kinds (`check`, or `check|setup`) played."""
     script, program = root / "played", root / "played.pyc"
     program.write_bytes(_compiled())
     lines = ["#!/bin/sh"]
     if others is not None:
         lines.append(f'export PATH="{others.parent}:$PATH"')
-        lines.append(f'case "$MINION_ID" in *-check-*) ;; *) exec "{others}" "$@" ;; esac')
+        named = "|".join(f"*-{kind}-*" for kind in kinds.split("|"))
+        lines.append(f'case "$MINION_ID" in {named}) ;; *) exec "{others}" "$@" ;; esac')
     lines.append(f'exec "{sys.executable}" -I -S "{program}" "{root}" {patience_s}')
     script.write_text("\n".join([*lines, ""]))
     script.chmod(0o755)
@@ -320,6 +352,9 @@ def work(session_api: SessionApi, brief: "dict[str, Any]", root: str) -> None:
     if terms.get("consultation"):
         _report(session_api, "complete", "Answered.", None, answer=_answer(terms["consultation"]))
         return
+    if terms.get("contract") == "init":
+        _report(session_api, "complete", "Played.", _of_architect(session_api, brief))
+        return
     if "asks" in title and not brief["answers"]:
         _ask(session_api, brief)
     if "holds" in title:
@@ -352,7 +387,7 @@ def _opening(brief: "dict[str, Any]") -> list[dict[str, str]]:
 
 def _push(session_api: SessionApi, brief: "dict[str, Any]", title: str) -> str:
     broken = "breaks always" in title or ("breaks first" in title and not brief["findings"])
-    head, mark = brief["head_sha"], f"# {brief['session_id']}\n".encode()
+    mark = f"# {brief['session_id']}\n".encode()
     files = {b"calc.py": (BROKEN if broken else FIXED) + mark}
     if "strays" in title and not brief["findings"]:
         files[b"stray.txt"] = b"stray\n"
@@ -363,6 +398,12 @@ def _push(session_api: SessionApi, brief: "dict[str, Any]", title: str) -> str:
         files = {body.split("`")[1].encode(): text.encode()}
     if brief["role"] in {"architect", "coder", "writer"}:
         files = _of_role(brief, mark)
+    return _pushed(session_api, brief, files)
+
+
+def _pushed(session_api: SessionApi, brief: "dict[str, Any]", files: dict[bytes, bytes]) -> str:
+    """The commit with these files that its branch has now."""
+    head: str = brief["head_sha"]
     repository = Repository(session_api)
     repository.fetch(head)
     made = repository.commit(head, files)
@@ -383,6 +424,55 @@ def _of_role(brief: "dict[str, Any]", mark: bytes) -> dict[bytes, bytes]:
     if "trespasses" in brief["issue"]["title"] and not is_told:
         files[b"NOTES.md"] = mark
     return files
+
+
+def _of_architect(session_api: SessionApi, brief: "dict[str, Any]") -> str | None:
+    """The first job of a repository: `LEFT_OPEN` questions are left to people, two documents are written, and a contract is proposed,
+    a bad one first; where a person said `Make it last 6 hours`, one that does."""
+    terms = brief["terms"]
+    if terms["phase"] == "discover":
+        _record(session_api, _plan(brief, "plan/discovery.md"))
+        return None
+    if terms["phase"] == "propose":
+        said = " ".join([*terms["feedback"], *(finding["message"] for finding in brief["findings"])])
+        hours = int(said.rpartition("Make it last ")[2].split()[0]) if "Make it last " in said else 48
+        if not said:
+            session_api.post("/session/contract", {"contract": {**CONTRACT, "gates": {}}})
+        proposed = {"contract": {**CONTRACT, "lifetime": {"hours": hours}}}
+        kept = _told(session_api.post("/session/contract", proposed))["yaml"]
+        plan = {item["path"]: item["text"] for item in terms["plan"]} | {"plan/contract.yaml": kept}
+        return _pushed(session_api, brief, {path.encode(): text.encode() for path, text in plan.items()})
+    made = [name for name, kind in _questions(_plan(brief, "plan/discovery.md")) if kind == "decision"]
+    entry = "### `%s`\n\nDecision: so.\nRationale: it fits.\nAlternatives: none.\n\n"
+    decided = "".join(entry % name for name in made)
+    files = {
+        b"vision.md": "".join(f"## {heading}\n\nAdd.\n\n" for heading in VISION).encode(),
+        b"architecture.md": f"## Overview\n\n## Structure\n\n## Tests\n\n## Decisions\n\n{decided}".encode(),
+    }
+    return _pushed(session_api, brief, files)
+
+
+def _plan(brief: "dict[str, Any]", path: str) -> str:
+    found: str = next(item["text"] for item in brief["terms"]["plan"] if item["path"] == path)
+    return found
+
+
+def _questions(discovery: str) -> "Iterator[tuple[str, str]]":
+    """The name and the kind of each."""
+    for line in discovery.split("\n"):
+        if line.startswith("### `"):
+            yield line.split("`")[1], line.rstrip(")").split()[-1]
+
+
+def _record(session_api: SessionApi, discovery: str) -> None:
+    """Read everything in the code, but for the first questions and what Overlord read there itself."""
+    sure = {"answer": "other", "confidence": "high", "source": "calc.py", "quote": "def add(a, b):"}
+    answers = []
+    for place, (name, _) in enumerate(_questions(discovery)):
+        told = discovery.partition(f"### `{name}`")[2].partition("###")[0]
+        is_left = place < LEFT_OPEN or "decided by the code" in told
+        answers.append({"id": name, "confidence": "low"} if is_left else {"id": name, **sure})
+    session_api.post("/session/discovery", {"answers": answers})
 
 
 def _answer(asked: "dict[str, Any]") -> str:
@@ -517,21 +607,29 @@ def _failure(error: Exception, kind: str = "failure") -> str:
 
 
 class Tree:
-    """Imports modules from files that are in memory alone."""
+    """Imports modules from files that are in memory alone. A package is what is in its directory; its `__init__.py` is not run."""
 
     def __init__(self, files: dict[str, bytes]) -> None:
         self._files = files
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> "ModuleSpec | None":
-        known = name.replace(".", "/") + ".py" in self._files
-        return sys.modules["_frozen_importlib"].ModuleSpec(name, self) if known else None
+        is_package = self._path(name) is None
+        if is_package and self._path(f"{name}.__init__") is None:
+            return None
+        found: ModuleSpec = sys.modules["_frozen_importlib"].ModuleSpec(name, self, is_package=is_package)
+        return found
 
     def create_module(self, spec: "ModuleSpec") -> None:
         return None
 
     def exec_module(self, module: "ModuleType") -> None:
-        path = module.__name__.replace(".", "/") + ".py"
-        exec(compile(self._files[path], path, "exec", dont_inherit=True), vars(module))
+        path = self._path(module.__name__)
+        if path is not None:
+            exec(compile(self._files[path], path, "exec", dont_inherit=True), vars(module))
+
+    def _path(self, name: str) -> "str | None":
+        path = f"{name.replace('.', '/')}.py"
+        return next((found for found in (path, f"src/{path}") if found in self._files), None)
 
 
 TOLD = {"check": check, "setup": setup}

@@ -26,7 +26,7 @@ from overlord.store.rows import select
 MOVING = {event for _, event in TRANSITIONS}
 VERDICTS = {
     *(E.PASSED, E.PHASE_COMPLETED, E.REVISION_ORDERED, E.GATE_REACHED, E.ROLE_COMPLETED, E.ESCALATED),
-    *(E.FAILED, E.ATTEMPTS_SPENT, E.CHECKS_UNAVAILABLE, E.TERMINATED),
+    *(E.FAILED, E.ATTEMPTS_SPENT, E.CHECKS_UNAVAILABLE, E.TERMINATED, E.QUESTIONS_ASKED),
 }
 """Where an evaluation can lead to."""
 NEW_TURN = {E.PHASE_COMPLETED, E.ROLE_COMPLETED, E.GATE_REJECTED, E.ESCALATION_RESOLVED}
@@ -197,7 +197,9 @@ def _decisions(connection: sqlite3.Connection, job: Job, told: Sequence[Fact]) -
     raised = {fact.data["decision"]: fact for fact in told if fact.name is E.DECISION_RAISED}
     answers = Counter(fact.data["decision"] for fact in told if fact.name is E.DECISION_ANSWERED)
     carried = Counter(
-        fact.data["decision"] for fact in told if fact.name in MOVING and "decision" in fact.data
+        fact.data["decision"]
+        for fact in told
+        if fact.name in MOVING and "decision" in fact.data and fact.name is not E.CONTRACT_EDITED
     )
     for number in set(raised) | set(answers) | set(carried):
         if not any(row.id == number for row in rows):

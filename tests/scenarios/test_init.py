@@ -4,41 +4,15 @@ from typing import Any
 
 from overlord.domain.conversation.issue_request import InitMode, RequestKind, RequestOptions
 from overlord.domain.decision import Decision, Subject, Verb
-from overlord.domain.discovery.bank import questions
-from overlord.domain.discovery.question import Kind, ProjectKind, Status
+from overlord.domain.discovery.question import Kind, Status
 from overlord.domain.job import JobState
-from overlord.embedded.play import Turn, call, submit, write
+from overlord.embedded.play import call, submit, write
 from overlord.store import decisions
 from overlord.store.bootstrap import contract_drafts, discoveries, issue_requests
 from overlord.store.contracts import plan_files
+from tests.architect import CONTRACT, VISION, architecture, recorded
 from tests.memory.world import made_memory_world
 from tests.world import REPO, World
-
-VISION = "# Calc\n\n## Problem\n\nSums.\n\n## Users\n\nPeople.\n\n## Solution\n\nA calculator.\n\n## Scope\n\nadd.\n\n## Success\n\nRight sums.\n"
-CONTRACT: dict[str, Any] = {
-    "name": "calc",
-    "version": 2,
-    "lifetime": {"hours": 48},
-    "roles": {
-        "developer": {
-            "scope": ["calc.py", "tests/**"],
-            "outputs": ["a change"],
-            "verification": ["diff_non_empty"],
-            "budget": {"iterations": 3, "exhausted": "ask"},
-        }
-    },
-    "phases": {
-        "build": {
-            "actors": ["developer"],
-            "inputs": ["issue"],
-            "outputs": ["calc.py", "tests/**"],
-            "criteria": ["evaluation_passed"],
-            "next": {"done": "ship"},
-        },
-        "ship": {"actors": [], "terminal": True},
-    },
-    "gates": {"merge": {"on": "ship->end", "audience": "person", "approve": "merged", "reject": "pr_closed"}},
-}
 
 
 async def requested(world: World, **options: Any) -> int:
@@ -60,13 +34,6 @@ async def requested(world: World, **options: Any) -> int:
     )
     await world.forge.label(REPO, number, "nebulus-ready")
     return number
-
-
-def recorded(kind: ProjectKind = ProjectKind.OTHER) -> Turn:
-    """The architect looked at everything and found nothing."""
-    return call(
-        "record_discovery", answers=[{"id": item.id, "confidence": "low"} for item in questions(kind)]
-    )
 
 
 async def asked(world: World, subject: Subject) -> Decision:
@@ -97,12 +64,8 @@ async def accept_all(world: World) -> int:
 async def architecture_after(world: World) -> str:
     """The architecture as it has to be once what is proposed now is accepted."""
     discovery = await world.read(discoveries.of_job, 1)
-    made = [item for item in discovery.questions if item.kind is Kind.DECISION]
-    entries = "".join(
-        f"### {item.section} `{item.id}`\n\nDecision: {item.proposed}\nRationale: it fits.\nAlternatives: none.\n\n"
-        for item in made
-    )
-    return f"# Architecture\n\n## Overview\n\nOne file.\n\n## Structure\n\ncalc.py\n\n## Decisions\n\n{entries}\n## Tests\n\npytest\n"
+    made = (item for item in discovery.questions if item.kind is Kind.DECISION)
+    return architecture((item.id, item.section, item.proposed) for item in made)
 
 
 async def test_a_repository_gets_the_contract_that_a_person_confirmed() -> None:
@@ -209,8 +172,6 @@ async def test_what_people_push_to_the_contract_is_not_put_back() -> None:
         assert ours is not None
         mine = ours.decode().replace("hours: 48", "hours: 4")
         await world.forge.push_files(REPO, job.branch, {path: mine}, "Less time")
-        await world.settle()
-        await world.answer(await asked(world, Subject.PROTECTED_CHANGE), Verb.ACCEPT)
         await world.settle()
         gate = await asked(world, Subject.GATE)
         assert "a job takes at most 4 h" in gate.body, "what is confirmed now is what they pushed"

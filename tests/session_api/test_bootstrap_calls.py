@@ -10,7 +10,16 @@ import httpx
 import pytest
 import yaml
 
-from minion.protocol import CONTRACT_PATH, DISCOVERY_PATH, Bootstrap, SessionKind, Terms, encode
+from minion.protocol import (
+    CONTRACT_PATH,
+    DISCOVERY_PATH,
+    Bootstrap,
+    Outcome,
+    Report,
+    SessionKind,
+    Terms,
+    encode,
+)
 from overlord.domain.bootstrap.proposal import HEADING
 from overlord.domain.conversation.issue_request import RequestKind, RequestOptions
 from overlord.domain.discovery.question import (
@@ -25,7 +34,7 @@ from overlord.domain.event import EventName
 from overlord.domain.job import Job
 from overlord.domain.session import Session
 from overlord.session_api.bootstrap import MOST_PROPOSALS, MOST_RECORDINGS
-from overlord.store import ledger
+from overlord.store import ledger, sessions
 from overlord.store.bootstrap import contract_drafts, discoveries, issue_requests
 from overlord.store.contracts import plan_files
 from tests.domain.contract_texts import SMALL
@@ -525,3 +534,18 @@ async def test_a_repository_that_cannot_be_read_now_is_waited_for(
         + len(await events(ground, EventName.DISCOVERY_RECORDED))
         == 1
     )
+
+
+@pytest.mark.parametrize("path", [CONTRACT_PATH, DISCOVERY_PATH])
+async def test_what_a_session_says_after_its_work_was_handed_in_changes_nothing(
+    ground: Ground, path: str
+) -> None:
+    is_contract = path == CONTRACT_PATH
+    session = await at_work(ground, Bootstrap.CONTRACT if is_contract else Bootstrap.DISCOVERY)
+    before = await plan_of(ground, session)
+    report = Report(outcome=Outcome.COMPLETE, summary="Done.", head=None, turns=1)
+    await ground.database.write("by hand", lambda c: sessions.take_report(c, session.id, report))
+    body = {"contract": SMALL} if is_contract else {"answers": [{"id": "users", "confidence": "low"}]}
+    response = await post(ground, session, path, body)
+    assert (response.status_code, "has handed in its work" in refusal(response)) == (409, True), response.text
+    assert await plan_of(ground, session) == before

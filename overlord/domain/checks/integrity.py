@@ -81,7 +81,7 @@ def check_integrity(
     *,
     approved: Collection[str] = (),
     skills: Sequence[SkillReview] = (),
-    approved_skill: str = "",
+    approved_file: str = "",
     known: Redactor | None = None,
     binaries: Mapping[str, str] | None = None,
     compared: Compared | None = None,
@@ -91,8 +91,8 @@ def check_integrity(
     `link_targets` has the target of every symlink the change adds or modifies, `sizes` the bytes of every other file
     it adds or modifies, both at head and by path. What is missing from them counts against the change. `approved` are
     dependency files a person has seen and allowed as they are. `skills` are the skill files it leaves, judged: a
-    rejected one fails the change, and every other waits for a person. `approved_skill` is the file of a skill that a
-    person has approved word for word as it is. `known` has the secrets Overlord was given, which stand in no finding either.
+    rejected one fails the change, and every other waits for a person. `approved_file` is the one file that a
+    person has approved word for word as it is, or is asked about by itself. `known` has the secrets Overlord was given, which stand in no finding either.
     `binaries` says of each binary file the change adds or modifies how one of them is written in it, by path: empty for none.
     `compared` has the test files it changes that could be parsed, as they were and as they are.
     """
@@ -104,7 +104,7 @@ def check_integrity(
         for file in files:
             found += _in_lines(file)
         found += _weakened(files, compared)
-        found += _guards(files, approved, approved_skill)
+        found += _guards(files, approved, approved_file)
     if known is not None:
         binaries = binaries or {}
         found += _unseen(changes, binaries, sizes, limits)
@@ -362,11 +362,11 @@ def _skills(reviews: Sequence[SkillReview]) -> Iterator[_WeighedFinding]:
 
 
 def _guards(
-    files: Sequence[FileDiff], approved: Collection[str], approved_skill: str
+    files: Sequence[FileDiff], approved: Collection[str], approved_file: str
 ) -> Iterator[_WeighedFinding]:
     for file in files:
         for path, guard, message in guarded(file):
-            is_known = path == approved_skill or (
+            is_known = path == approved_file or (
                 guard in (Guard.LOCK_FILE, Guard.PACKAGING) and path in approved
             )
             yield _make_finding(Strength.NOTES if is_known else Strength.ASKS, guard, message, path)

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 
 from minion.protocol import Bootstrap
 from overlord.config_files import packaged
@@ -250,8 +251,9 @@ def committed(connection: sqlite3.Connection, job: Job) -> str:
 
 
 async def shown_contract(parts: Parts, job: Job, plan: Mapping[str, str]) -> str:
-    """The contract that a person confirms: what is proposed, or what people have made of it in the branch since it was committed."""
-    if await parts.database.read(lambda c: committed(c, job)):
+    """The contract that a person confirms: the last proposal, or where that is committed, what people have made of it in the branch."""
+    proposed = sha256(plan.get(DRAFT, "").encode()).hexdigest()
+    if await parts.database.read(lambda c: committed(c, job)) == proposed:
         path = f"{CONTRACT_DIR}/{CONTRACT_FILES[0]}"
         if (there := await parts.git.read_file(job.space, job.head_sha or job.base, path)) is not None:
             return there.decode(errors="replace")

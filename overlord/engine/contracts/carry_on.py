@@ -22,7 +22,7 @@ from overlord.domain.contracts.onward import (
 from overlord.domain.contracts.turn import Turn
 from overlord.domain.event import EventName
 from overlord.domain.job import Job, JobChanges, JobState
-from overlord.engine.contracts import gates, questions
+from overlord.engine.contracts import confirmed, gates, questions
 from overlord.engine.contracts.gates import GateView
 from overlord.engine.contracts.move import Move
 from overlord.engine.runtime.parts import Parts
@@ -45,7 +45,8 @@ async def prepare(parts: Parts, job: Job, outcome: str = DONE) -> Way:
     """The way of a job whose turn is over with this outcome."""
     turn = await parts.turn_of(job)
     order = await parts.database.read(lambda c: actors.in_order(c, turn.contract, job, job.phase))
-    return await shown(parts, job, after_role(turn, outcome, order, is_round=is_round(turn, job)))
+    in_round = is_round(turn, job) and not await confirmed.is_changed(parts, job)
+    return await shown(parts, job, after_role(turn, outcome, order, is_round=in_round))
 
 
 def is_round(turn: Turn, job: Job) -> bool:

@@ -34,7 +34,8 @@ class PlanWork:
 
 async def of_commit(parts: Parts, job: Job, head: Sha, scope: Scope, *, parent: Sha) -> PlanWork:
     """What a session did to the plan, by the commit that holds all it left, which is put on `parent`. A session that may not write
-    there pushes nothing of it, so that what is not in its tree was not removed."""
+    there pushes nothing of it, so that what is not in its tree was not removed. What sessions record by a tool, Overlord keeps: their
+    copy of that counts for nothing."""
     paths, own = [
         frozenset(path for path in await parts.git.listing(job.space, commit) if is_plan(path))
         for commit in (head, parent)

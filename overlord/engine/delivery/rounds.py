@@ -20,6 +20,7 @@ from overlord.domain.question import ask
 from overlord.domain.repositories.forge import Pull
 from overlord.domain.skills.draft import SkillDraft
 from overlord.domain.text.plain import count, plain_line
+from overlord.engine.bootstrap import pushed_contract
 from overlord.engine.conversation import pull_comments
 from overlord.engine.delivery import deliver
 from overlord.engine.issues.writers import Writers
@@ -210,6 +211,7 @@ async def _take_foreign(parts: Parts, job: Job, head: Sha) -> Progress:
         return Progress.IDLE  # it has moved on since the forge was asked
     onto = await parts.git.branch_head(name, job.base_branch)
     base = await parts.git.merge_base(name, head, onto) if onto else None
+    contract = await pushed_contract.pushed(parts, job, head)
     at, data = parts.clock.now(), {"head": head, "before": job.head_sha}
 
     def take(connection: sqlite3.Connection) -> bool:
@@ -217,6 +219,7 @@ async def _take_foreign(parts: Parts, job: Job, head: Sha) -> Progress:
         if (now.state, now.head_sha) != (job.state, job.head_sha) or decisions.unapplied(connection, job.id):
             return False
         decisions.close_waiting(connection, job.id, DecisionState.SUPERSEDED, at=at)
+        pushed_contract.adopt(connection, parts, job, contract)
         jobs.move(
             connection,
             job.id,

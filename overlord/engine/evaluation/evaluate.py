@@ -17,7 +17,7 @@ from overlord.domain.evaluation import CheckName, CheckResult, CheckScore, Verdi
 from overlord.domain.job import Job
 from overlord.domain.scope.check import OUTSIDE, SYMLINK_MODE, check_scope
 from overlord.domain.text.plain import defused_line
-from overlord.engine.contracts import judge
+from overlord.engine.contracts import confirmed, judge
 from overlord.engine.contracts.judge import Wanted
 from overlord.engine.delivery import deliver
 from overlord.engine.evaluation import check, review
@@ -101,7 +101,9 @@ async def _judge_diff(parts: Parts, job: Job, row: EvaluationRow, wanted: Wanted
         IntegrityLimits(),
         approved=await dependencies.approved(parts, job, evaluation_input.base),
         skills=skills,
-        approved_skill=special.draft.path if special and results[-1].score is CheckScore.PASS else "",
+        approved_file=special.draft.path
+        if special and results[-1].score is CheckScore.PASS
+        else await confirmed.asked_path(parts, job),
         known=parts.current.redactor,
         binaries=await _in_binaries(parts, job, evaluation_input, sizes),
         compared=await compared_tests(

@@ -130,7 +130,7 @@ def history() -> Loaded:
 
 @app.command()
 def init() -> Loaded:
-    """Explain what is detected in a repository: language, tests, lint, setup, size. Writes nothing unless told to."""
+    """Have an architect, a model, propose the contract that jobs go by in this repository. You confirm it; the result is a branch."""
     from overlord.entrypoints.cli.commands import init
 
     return init.init

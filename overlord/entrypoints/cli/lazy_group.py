@@ -33,4 +33,11 @@ def _built(name: str, loaded: Loaded) -> Any:
         holder.add_typer(loaded, name=name)
         return get_group(holder).commands[name]
     holder.command(name)(loaded)
-    return get_command(holder)
+    built = get_command(holder)
+    built.help = _flowing(built.help or "")
+    return built
+
+
+def _flowing(text: str) -> str:
+    """A docstring's paragraphs without its line breaks: they are wrapped for the terminal they are read at."""
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))

@@ -176,7 +176,7 @@ def _of_contract(
     """What is typed for an argument of a look at a contract."""
     match kind:
         case JobIfAnyArgument():
-            return argument(field, str, "", help=kind.help, metavar="[JOB]")
+            return argument(field, str, "", help=kind.help, metavar="JOB")
         case JobOptionArgument():
             return option(field, str, "", help=kind.help, metavar="JOB")
         case ContractTextArgument():
@@ -184,7 +184,7 @@ def _of_contract(
         case LastArgument():
             return option(field, int, kind.default, min=1, max=kind.most, help=kind.help)
         case RepositoryPlaceArgument():
-            return argument(field, str, "", help=kind.help, metavar="[REPO]")
+            return argument(field, str, "", help=kind.help, metavar="REPO")
 
 
 def _only(kind: ApprovalArgument) -> ApprovalKind | None:

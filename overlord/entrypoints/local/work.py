@@ -21,6 +21,7 @@ from overlord.entrypoints.local import asking
 from overlord.entrypoints.local.asking import Answered
 from overlord.entrypoints.local.init import editing
 from overlord.entrypoints.local.init.asking_discovery import ask_questions
+from overlord.entrypoints.local.init.kept_answers import NAME, KeptAnswers
 from overlord.entrypoints.local.interruption import Interruption
 from overlord.entrypoints.local.screen import RunStatus, Screen
 from overlord.entrypoints.process_environment import environment
@@ -166,9 +167,13 @@ class Run:
                 lambda c: discoveries.of_job(c, decision.job_id or 0)
             )
             if discovery is not None:
-                answer, self._leaves_questions = await ask_questions(decision, discovery)
+                answer, self._leaves_questions = await ask_questions(decision, discovery, self._kept)
                 return answer
         return await asking.ask(decision, may_edit=await self._may_edit(decision))
+
+    @property
+    def _kept(self) -> KeptAnswers:
+        return KeptAnswers(path=self.running.parts.home.root / NAME)
 
     async def _may_edit(self, decision: Decision) -> bool:
         """Whether it is about a contract that an architect proposed."""
@@ -228,6 +233,8 @@ class Run:
             self.screen.write(error.worded(typed_words))
             self._left.discard(decision.id)
             return self.asks
+        if decision.subject is Subject.DISCOVERY:
+            self._kept.forget()
         self.running.wakeup.notify()
         return True
 

@@ -1,6 +1,6 @@
 """Every job that is under way or paused: its phase and role, its age and cost, and what it waits for.
 
-In a repository with local runs, where there is no daemon's state, it lists those runs; elsewhere `--repo .` does.
+It is about the daemon's jobs. `--repo .` lists the local runs of the repository you are in; where there is no daemon, they are listed without it.
 """
 
 from dataclasses import dataclass

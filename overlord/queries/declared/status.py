@@ -1,7 +1,7 @@
 """What is going on: open jobs, what waits for people, what is paused, and repositories that give trouble; or one job in detail.
 
-With a job: its phase and roles, its session, its budgets, its artifacts, its gates and its last events. In a repository with
-local runs, where there is no daemon's state, it is about those runs; elsewhere `--repo .` is.
+With a job: its phase and roles, its session, its budgets, its artifacts, its gates and its last events. It is about
+the daemon's jobs. `--repo .` is about the local runs of the repository you are in; where there is no daemon, so it is without it.
 """
 
 from dataclasses import dataclass, replace

@@ -44,7 +44,7 @@ MergeAsked = Annotated[
     bool | None,
     typer.Option(
         "--merge/--no-merge",
-        help="Merge the result, if it passes, into the branch it started from; you are asked at a terminal, if absent.",
+        help="Merge the result, if it passes, into the branch it started from. If absent, you are asked at a terminal.",
     ),
 ]
 
@@ -52,22 +52,27 @@ MergeAsked = Annotated[
 PullRequest = Annotated[
     bool,
     typer.Option(
-        "--pull-request", help="Push the result to origin, and open a pull request with your GITHUB_TOKEN."
+        "--pull-request",
+        help="Push the result, if it passes, to origin, and open a pull request with your GITHUB_TOKEN.",
     ),
+]
+
+
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Print who would do what and what it may cost. Asks no model."),
 ]
 
 
 def build(
     *,
     requirement: Annotated[
-        str, typer.Argument(help="What you want, in a line; the first line of --file, if absent.")
+        str, typer.Argument(help="What you want, in a line; if absent, the first line of --file.")
     ] = "",
     file: Files = [],  # noqa: B006 - Typer reads it
     body: Annotated[str, typer.Option(help="More about it.")] = "",
     body_file: Annotated[str, typer.Option(help="A file with more about it; - is standard input.")] = "",
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print who would do what, and what it may cost; do nothing.")
-    ] = False,
+    dry_run: DryRun = False,
     merge: MergeAsked = None,
     pull_request: PullRequest = False,
     repo: Repo = ".",
@@ -109,7 +114,8 @@ def build(
 def fix(
     *,
     job: Annotated[
-        int | None, typer.Argument(help="The job that failed, as `history` shows it; else the last that did.")
+        int | None,
+        typer.Argument(help="The job that failed, as `history` shows it; if absent, the last that did."),
     ] = None,
     file: Reports = [],  # noqa: B006 - Typer reads it
     merge: MergeAsked = None,

@@ -25,7 +25,11 @@ _MOST_LISTED = 6
 
 
 Review = Annotated[
-    bool, typer.Option("--review", help="Start from the contract there, and what was experienced under it.")
+    bool,
+    typer.Option(
+        "--review",
+        help="Start from the contract that is there, and from what happened to jobs under it.",
+    ),
 ]
 Files = Annotated[
     list[Path],
@@ -34,21 +38,39 @@ Files = Annotated[
     ),
 ]
 SkipDiscovery = Annotated[
-    bool, typer.Option("--skip-discovery", help="Ask nothing and write no documents: the contract alone.")
+    bool,
+    typer.Option(
+        "--skip-discovery",
+        help="Ask no questions and write no documents: propose the contract alone.",
+    ),
 ]
 Defaults = Annotated[
-    bool, typer.Option("--defaults", help="Take what the architect proposes as your answer to its questions.")
+    bool,
+    typer.Option(
+        "--defaults",
+        help="Answer every question with what is proposed. You are still asked to confirm the contract.",
+    ),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Show the contract that is proposed, and keep nothing of it.")
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Have a contract proposed and print it. No questions, no documents; nothing is kept.",
+    ),
 ]
 SurveyOnly = Annotated[
-    bool, typer.Option("--survey", help="Only tell what is detected. Asks no model and writes nothing.")
+    bool, typer.Option("--survey", help="Only print what is detected here. Asks no model and writes nothing.")
 ]
 Write = Annotated[
-    bool, typer.Option("--write", help="With what is detected, write .nebulus files to go on from.")
+    bool,
+    typer.Option(
+        "--write",
+        help="Write what is detected into .nebulus, for you to change and commit. Asks no model.",
+    ),
 ]
-GitInit = Annotated[bool, typer.Option("--git-init", help="Make a repository of an empty folder, unasked.")]
+GitInit = Annotated[
+    bool, typer.Option("--git-init", help="If the folder is empty, make it a git repository without asking.")
+]
 
 
 def init(
@@ -69,10 +91,10 @@ def init(
     budget: Budget = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON; asks nothing.")] = False,
 ) -> None:
-    """Have an architect propose the contract by which jobs work in a repository; you confirm it, and it is a branch.
+    """Have an architect, a model, propose the contract that jobs go by in this repository. You confirm it; the result is a branch.
 
-    It looks at the code and the documents, asks what nothing says, and writes vision.md and architecture.md too.
-    `--survey` tells what is detected, without a model.
+    It reads code and documents, asks you what they do not say, and writes vision.md and architecture.md. Afterwards
+    `overlord build` works by the contract. With `--survey` or `--write` no model is asked.
     """
     if survey or write:
         _tell(path, write=write, json=json)
@@ -108,11 +130,13 @@ def _begin_repository(path: Path, *, json: bool, git_init: bool) -> None:
     from overlord.entrypoints.local.asking import can_ask
     from overlord.entrypoints.local.init import new_repository
 
+    path = path.resolve()
+
     async def begin() -> None:
         found = new_repository.found_or_none(path)
         if found is not None and not await new_repository.needs_first_commit(found):
             return
-        folder = (found.root if found is not None else None) or path
+        folder = (found.root if found is not None else None) or path.resolve()
         if not new_repository.is_empty(folder):
             await new_repository.start_repository(folder)  # tells what to do
         if not git_init:

@@ -38,17 +38,21 @@ class RunnerName(StrEnum):
 
 Repo = Annotated[str, typer.Option(help="A path in the repository, or an address to clone.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object a line; asks nothing.")]
-Model = Annotated[str, typer.Option(help="The model; what is configured, or Ollama's first, if absent.")]
-Runner = Annotated[RunnerName | None, typer.Option(help="What sessions run in.")]
+Model = Annotated[str, typer.Option(help="The model; if absent, the configured one, or Ollama's first.")]
+Runner = Annotated[
+    RunnerName | None, typer.Option(help="What sessions run in: containers, or processes of yours.")
+]
 Budget = Annotated[float | None, typer.Option(min=0.01, help="The most it may cost, in USD.")]
-Scope = Annotated[list[str], typer.Option(help="What it may write, as src/**; may be given more than once.")]
+Scope = Annotated[
+    list[str], typer.Option(help="Which files it may write, as src/**; may be given more than once.")
+]
 MergeNow = Annotated[
     bool | None,
     typer.Option(
         "--merge/--no-merge", help="Merge the result, if it passes, into the branch it started from."
     ),
 ]
-Base = Annotated[str, typer.Option(help="The branch, tag or commit to start from; HEAD if absent.")]
+Base = Annotated[str, typer.Option(help="The branch, tag or commit to start from; if absent, HEAD.")]
 
 
 def run(

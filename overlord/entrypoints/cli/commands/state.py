@@ -52,6 +52,8 @@ def local_runs_here() -> str:
     """The repository around the working directory as `--repo` takes it, where something was run in it and none was named; else ""."""
     if chosen_repository():
         return ""
+    if not (home_of(environment()) / "local").is_dir():
+        return ""
     from overlord.entrypoints.local.place import HERE, place_of
 
     try:

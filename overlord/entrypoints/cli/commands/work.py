@@ -57,9 +57,9 @@ def resume(
 ) -> None:
     """Let paused work go on (`resume owner/repo`, `resume --all`), or a run (`resume 2`).
 
-    With nothing named, or a run, it is about `overlord run`: go on with what was interrupted, and ask what
-    waits for an answer. Where another process works on it, attach: show what happens there until it rests;
-    Ctrl-C detaches. All other options are for that.
+    With nothing named, or with a run's number, it is about what `overlord run`, `build`, `init` or `fix` began in this
+    repository: go on with what was interrupted, and ask what waits for your answer. If another process works on it, this
+    shows what happens there until it rests, and Ctrl-C detaches. All options but --all are for that.
     """
     if what and everything:
         raise typer.BadParameter("give a repository, a run or --all, and only one of them")

@@ -6,6 +6,7 @@ from overlord.domain.decision import Decision, Verb
 from overlord.domain.discovery.question import Discovery, Kind, Question
 from overlord.domain.text.plain import count
 from overlord.entrypoints.local.asking import Answered, flush_typed, read_line
+from overlord.entrypoints.local.init.kept_answers import KeptAnswers
 from overlord.entrypoints.terminal.show import show_text, show_wrapped
 
 HELP = "Enter accepts what is proposed; or type your answer. ? tells more, < goes back, q leaves the rest for later."
@@ -13,17 +14,23 @@ INDENT = 5
 _LEAVES = ("q", "quit", "exit")
 
 
-async def ask_questions(decision: Decision, discovery: Discovery) -> tuple[Answered | None, bool]:
-    """The person's answer to a batch, of None where there is none; and whether the rest is left for later."""
+async def ask_questions(
+    decision: Decision, discovery: Discovery, kept: KeptAnswers
+) -> tuple[Answered | None, bool]:
+    """The person's answer to a batch, of None where there is none; and whether the rest is left for later. What was typed in a command
+    that was cut off is not asked again."""
     flush_typed()
     batch = [item for name in decision.options if (item := discovery.get(name)) is not None]
-    answers: list[str] = []
+    answers = kept.of(decision)
     asked = sum(bool(item.by) for item in discovery.questions)
     total = asked + len(discovery.open)
     show_text("")
     if not asked:
         found = len(discovery.questions) - total
         show_wrapped(f"The architect found {found} answers, and has {count(total, 'question')}. {HELP}")
+        show_text("")
+    if answers:
+        show_wrapped(f"What you typed before is kept: {count(len(answers), 'answer')}. < goes back to it.")
         show_text("")
     while len(answers) < len(batch):
         question = batch[len(answers)]
@@ -36,8 +43,9 @@ async def ask_questions(decision: Decision, discovery: Discovery) -> tuple[Answe
             continue
         if typed == "<":
             del answers[-1:]
-            continue
-        answers.append(typed or question.proposed)
+        else:
+            answers.append(typed or question.proposed)
+        kept.keep(decision, answers)
     return _answered(batch, answers), False
 
 

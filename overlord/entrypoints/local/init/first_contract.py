@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from overlord.domain.conversation.issue_request import InitMode, RequestKind, RequestOptions
 from overlord.domain.decision import Decision
 from overlord.domain.job import Job, JobState
-from overlord.domain.text.plain import visible
 from overlord.entrypoints.local import checkout, start
 from overlord.entrypoints.local import record as records
 from overlord.entrypoints.local.build.offer_merge import MergeWish
@@ -134,5 +133,5 @@ def _show(local_session: LocalSession, asked: list[Decision], text: str, problem
     for decision in asked:
         card(decision.body)
     show_text("\nThe contract as it would be committed:\n")
-    show_text("\n".join(f"  {visible(row)}" if row.strip() else "" for row in text.splitlines()))
+    show_text("\n".join(f"  {row}" if row.strip() else "" for row in text.splitlines()))
     show_text("\nThis was a dry run: nothing is in your repository. `overlord init` does it.")

@@ -43,6 +43,7 @@ def is_empty(folder: Path) -> bool:
 async def start_repository(folder: Path) -> Checkout:
     """Make a repository of an empty folder, or give one that is empty its first commit, which has no files. Raises Refused for a folder
     with something in it, GitFailed."""
+    folder = _absolute(folder)
     if not is_empty(folder):
         raise Refused(
             f"{folder} is in no git repository and not empty; make one of it with `git init`, `git add -A` and `git commit`, then run"
@@ -50,7 +51,7 @@ async def start_repository(folder: Path) -> Checkout:
         )
     plain = {"core.hooksPath": os.devnull}
     if not (folder / ".git").exists():
-        await git(folder, "init", "--quiet", "--initial-branch=main", ".", settings=plain)
+        await git(folder / ".git", "init", "--quiet", "--initial-branch=main", settings=plain)
     found = checkout.find(folder)
     tree = (await git(found.git_dir, "mktree", stdin=b"")).decode().strip()
     identity = await _identity(found)
@@ -60,13 +61,18 @@ async def start_repository(folder: Path) -> Checkout:
         found.git_dir,
         "update-ref",
         "-m",
-        "overlord init",
+        "Overlord begins here",
         head,
         made.decode().strip(),
         "0" * 40,
         environment=identity,
     )
     return found
+
+
+def _absolute(folder: Path) -> Path:
+    """Git works elsewhere, so that a relative path would be another folder there."""
+    return folder.resolve()
 
 
 async def _identity(found: Checkout) -> dict[str, str]:
