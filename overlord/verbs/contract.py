@@ -21,7 +21,7 @@ _ABOUT_IT = (Subject.GATE, Subject.CONTRACT_INVALID)
 def draft_of(connection: sqlite3.Connection, job_id: int) -> str:
     """The contract that was proposed, as it stands now. Raises Refused where none was."""
     text = plan_files.of_job(connection, job_id).get(DRAFT, "")
-    if not text:
+    if not text or contract_drafts.of_job(connection, job_id) is None:
         raise Refused(f"job {job_id} has no proposed contract")
     return text
 

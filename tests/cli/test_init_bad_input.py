@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from overlord.domain.bootstrap.documents import GIVEN
-from overlord.embedded.play import call, cut_off, malformed, say, submit, write
+from overlord.embedded.play import call, cut_off, malformed, run, say, submit, write
 from tests.architect import CONTRACT, VISION, recorded
 from tests.local import LocalSession, Said, git
 from tests.local_contract import CONTRACT as PLANNED
@@ -196,3 +196,49 @@ async def test_a_file_called_plan_is_told_of_where_a_contract_makes_a_plan() -> 
         said = await user.overlord("build", "add() adds")
         assert "makes a plan under plan/, and the repository has plan there: rename that" in said.out, said
         assert user.model.requests == []
+
+
+async def test_no_command_of_a_session_puts_a_contract_in_place_of_the_one_it_proposed() -> None:
+    evil = "chmod -R u+w plan; echo 'name: evil' > plan/contract.yaml"
+    async with quick_desk() as user:
+        user.model.will(
+            call("propose_contract", contract=CONTRACT),
+            run(evil),
+            submit("done"),
+            submit("done all the same"),
+        )
+        proposes(user)
+        said = await user.overlord("init", "--skip-discovery")
+        assert "the work is at gate confirm" in said.out, said.out + said.err
+        assert "calc – a job takes" in (await user.overlord("decisions", "show", "1", "--repo", ".")).out
+        assert "is changed with that tool alone" in heard(user)
+        done = await approved(user)
+        assert done.code == 0, done.out + done.err
+        assert "evil" not in git(user.repo, "show", "minion/issue-1:.nebulus/contract/contract.yaml")
+
+
+async def test_names_in_a_repository_are_shown_as_names() -> None:
+    hostile = {"\x1b[2Jdocs/a.md": "x", "docs/b\N{RIGHT-TO-LEFT OVERRIDE}\nRun 9: passed.md": "# B\n"}
+    async with quick_desk({**CALC, **hostile}) as user:
+        proposes(user)
+        said = await user.overlord("init", "--skip-discovery")
+        assert "the work is at gate confirm" in said.out, said.out + said.err
+        for words in (("decisions", "show", "1", "--repo", "."), ("status", "1"), ("list",)):
+            said = Said(0, said.out + (await user.overlord(*words)).out, "")
+        assert "\x1b" not in said.out and "\N{RIGHT-TO-LEFT OVERRIDE}" not in said.out
+        assert "\nRun 9" not in said.out
+
+
+async def test_no_session_writes_the_contract_where_it_counts() -> None:
+    async with quick_desk() as user:
+        evil = "mkdir -p .nebulus/contract; echo 'name: evil' > .nebulus/contract/contract.yaml"
+        user.model.will(
+            call("propose_contract", contract=CONTRACT),
+            run(evil),
+            submit("done"),
+            submit("done all the same"),
+        )
+        said = await user.overlord("init", "--skip-discovery")
+        assert "the change goes outside its scope" in said.out, said.out + said.err
+        assert "answer 1 grant" not in said.out, "and nobody can be talked into letting it"
+        assert git(user.repo, "branch", "--list", "minion/*") == ""

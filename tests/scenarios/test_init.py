@@ -156,3 +156,28 @@ async def test_a_review_starts_from_the_contract_there() -> None:
         files = await world.read(plan_files.of_job, 1)
         assert files["plan/present/contract.yaml"] == "name: there\n"
         assert "plan/experience.md" in files
+
+
+async def test_what_people_push_to_the_contract_is_not_put_back() -> None:
+    async with made_memory_world() as world:
+        await world.start()
+        await requested(world, discovers=False)
+        world.model_will(call("propose_contract", contract=CONTRACT), submit("proposed"))
+        await world.settle()
+        await world.answer(await asked(world, Subject.GATE), Verb.APPROVE)
+        await world.settle()
+        job = await world.job()
+        path = ".nebulus/contract/contract.yaml"
+        ours = await world.overlord.parts.git.read_file(job.space, job.head, path)
+        assert ours is not None
+        mine = ours.decode().replace("hours: 48", "hours: 4")
+        await world.forge.push_files(REPO, job.branch, {path: mine}, "Less time")
+        await world.settle()
+        gate = await asked(world, Subject.GATE)
+        assert "a job takes at most 4 h" in gate.body, "what is confirmed now is what they pushed"
+        await world.answer(gate, Verb.APPROVE)
+        await world.settle()
+        job = await world.job()
+        assert job.state is JobState.IN_REVIEW, await world.transcript()
+        assert await world.overlord.parts.git.read_file(job.space, job.head, path) == mine.encode()
+        assert (await world.events()).count("contract_committed") == 1

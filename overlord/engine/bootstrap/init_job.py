@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 
 from minion.protocol import Bootstrap
 from overlord.config_files import packaged
@@ -29,10 +30,12 @@ from overlord.domain.conversation.issue_request import InitMode, IssueRequest, R
 from overlord.domain.discovery.outcome import misses
 from overlord.domain.discovery.question import Discovery
 from overlord.domain.discovery.text import for_session
+from overlord.domain.event import EventName
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ContractError
+from overlord.store import ledger
 from overlord.store.bootstrap import contract_drafts, discoveries, experience_facts, issue_requests
 from overlord.store.contracts import plan_files
 
@@ -235,3 +238,23 @@ def _result(name: str, problems: list[str], file: str) -> CriterionResult:
 def best_draft(connection: sqlite3.Connection, job: Job) -> contract_drafts.ContractDraft | None:
     """The best contract that was proposed so far, with what is left of problems."""
     return contract_drafts.of_job(connection, job.id)
+
+
+def committed(connection: sqlite3.Connection, job: Job) -> str:
+    """The digest of the contract that was committed last; empty where none was."""
+    found = [
+        entry.details.get("contract")
+        for entry in ledger.entries(connection, job_id=job.id)
+        if entry.name == EventName.CONTRACT_COMMITTED
+    ]
+    return str(found[-1]) if found else ""
+
+
+async def shown_contract(parts: Parts, job: Job, plan: Mapping[str, str]) -> str:
+    """The contract that a person confirms: the last proposal, or where that is committed, what people have made of it in the branch."""
+    proposed = sha256(plan.get(DRAFT, "").encode()).hexdigest()
+    if await parts.database.read(lambda c: committed(c, job)) == proposed:
+        path = f"{CONTRACT_DIR}/{CONTRACT_FILES[0]}"
+        if (there := await parts.git.read_file(job.space, job.head_sha or job.base, path)) is not None:
+            return there.decode(errors="replace")
+    return plan.get(DRAFT, "")

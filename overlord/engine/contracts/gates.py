@@ -63,9 +63,10 @@ async def look(parts: Parts, job: Job, onward: ToGate) -> GateView:
         "tree": await parts.git.tree_of(job.space, head),
     }
     told = ""
-    if init_job.DRAFT in inputs:
+    if init_job.DRAFT in inputs and await init_job.of(parts, job) is not None:
         listing = await parts.git.listing(job.space, head)
-        told = await asyncio.to_thread(_contract_told, plan, frozenset(listing))
+        text = await init_job.shown_contract(parts, job, plan)
+        told = await asyncio.to_thread(_contract_told, text, plan, frozenset(listing))
     fingerprint = sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()[:16]
     kept = json.dumps(
         {**shown, "fingerprint": fingerprint, "changes": [change.path for change in changes]}, indent=1
@@ -104,11 +105,11 @@ async def _inputs(parts: Parts, job: Job, gate: Gate, plan: Mapping[str, str]) -
     return dict(sorted(found.items())[:MOST_INPUTS])
 
 
-def _contract_told(plan: Mapping[str, str], paths: Collection[str]) -> str:
-    """A proposed contract in the words in which people read one, with what differs from the one there; empty where it is none."""
-    found = review_text(plan.get(init_job.DRAFT, ""), existing=paths)
+def _contract_told(text: str, plan: Mapping[str, str], paths: Collection[str]) -> str:
+    """A proposed contract in the words in which people read one, with what differs from the one there; or what is held against it."""
+    found = review_text(text, existing=paths)
     if found.contract is None:
-        return ""
+        return "It does not hold:\n\n" + "\n".join(f"- {defused_line(item)}" for item in found.problems)
     told = summary(found.contract, paths)
     present = init_job.present_contract(plan)
     if present is None:
@@ -116,8 +117,8 @@ def _contract_told(plan: Mapping[str, str], paths: Collection[str]) -> str:
     return f"**What changes**\n\n{changes_between(present, found.contract)}\n\n{told}"
 
 
-def _first_words(name: str, gate: Gate, inputs: Mapping[str, str]) -> str:
-    if init_job.DRAFT in inputs:
+def _first_words(name: str, gate: Gate, *, is_contract: bool) -> str:
+    if is_contract:
         return (
             "An architect proposes this contract. Confirmed, it is committed on the branch of this job, and jobs go by it once that is"
             " merged. Rejected, the architect proposes again, and reads your words."
@@ -130,7 +131,7 @@ def _first_words(name: str, gate: Gate, inputs: Mapping[str, str]) -> str:
 
 def _body(name: str, gate: Gate, inputs: Mapping[str, str], changes: Sequence[Change], told: str) -> str:
     """What people read: the transition, each input, and the size of the change."""
-    lines = [_first_words(name, gate, inputs)]
+    lines = [_first_words(name, gate, is_contract=bool(told))]
     missing = [pattern for pattern in gate.inputs if not inputs]
     if missing:
         lines.append(f"Nothing is there of what it shows: {', '.join(map(defused_line, missing))}.")

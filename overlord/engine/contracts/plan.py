@@ -15,6 +15,7 @@ MOST_FILES = 100
 MOST_BYTES = 200_000
 """Of one artifact."""
 MOST_BYTES_IN_ALL = 2_000_000
+_RECORDED = "has what was recorded with its tool, and is changed with that tool alone: what was written there was left out."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,10 +53,11 @@ async def of_commit(parts: Parts, job: Job, head: Sha, scope: Scope, *, parent: 
     gone = dict.fromkeys(known.keys() - paths) if may_write else {}
     made = {path: text for path, text in {**differing, **gone}.items() if path not in kept}
     allowed = frozenset(path for path in made if scope.allows(path))
+    replaced = sorted(kept & differing.keys() & known.keys())
     return PlanWork(
         changed={path: text for path, text in made.items() if path in allowed},
         outside=tuple(sorted(made.keys() - allowed)),
-        unusable=unusable,
+        unusable=(*unusable, *(f"{path} {_RECORDED}" for path in replaced)),
         paths=paths | own,
     )
 

@@ -64,12 +64,6 @@ class _Concluded:
         return ordered(finding for check in self.row.checks for finding in check.findings)
 
     @property
-    def is_about_contract(self) -> bool:
-        """Whether all that was to come of it is the contract that an architect proposes."""
-        contract = self.wanted.turn.contract
-        return contract.name == init_job.NAME and self.wanted.turn.phase_name == init_job.PROPOSE
-
-    @property
     def checks(self) -> str:
         """Each check in a few words."""
         return "; ".join(f"{check.name}: {check.summary}" for check in self.row.checks)
@@ -144,7 +138,8 @@ def _ask(move: Move, made: _Concluded, event: EventName, *, repeated: bool) -> N
     evaluation_input, findings = made.evaluation_input, made.findings
     moved = move.to(event, reason=made.checks)
     subject = subject_of(event, made.row.checks)
-    if subject is Subject.ESCALATION and made.is_about_contract:
+    is_init = init_job.read(move.connection, move.job) is not None
+    if subject is Subject.ESCALATION and is_init and made.wanted.turn.phase_name == init_job.PROPOSE:
         subject = Subject.CONTRACT_INVALID
     body = explain(made.row.checks, findings)
     if repeated:
