@@ -70,7 +70,9 @@ def documented() -> tuple[Turn, ...]:
 
 def proposed(*contracts: dict[str, Any]) -> tuple[Turn, ...]:
     """The session that proposes a contract, each after the first because the one before was refused."""
-    return *(call("propose_contract", contract=item) for item in contracts), submit("The contract is proposed.")
+    return *(call("propose_contract", contract=item) for item in contracts), submit(
+        "The contract is proposed."
+    )
 
 
 def example(name: str) -> dict[str, Any]:

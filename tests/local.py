@@ -20,7 +20,7 @@ from overlord.embedded.model import EmbeddedModel
 from tests.forked import Forked, Handed, Typed
 from tests.world import CALC, TOOLCHAIN
 
-DEADLINE_S = 25.0
+DEADLINE_S = 180.0
 COLUMNS = 160
 NOTHING_ELSE: Mapping[str, str] = {}
 USER = {

@@ -529,7 +529,8 @@ class Tree:
         is_package = self._path(name) is None
         if is_package and self._path(f"{name}.__init__") is None:
             return None
-        return sys.modules["_frozen_importlib"].ModuleSpec(name, self, is_package=is_package)
+        spec: ModuleSpec = sys.modules["_frozen_importlib"].ModuleSpec(name, self, is_package=is_package)
+        return spec
 
     def create_module(self, spec: "ModuleSpec") -> None:
         return None

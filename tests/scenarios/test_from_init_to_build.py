@@ -65,9 +65,7 @@ class Story:
 def _library() -> Story:
     source, tests = "src/itsdangerous/looks.py", "tests/test_itsdangerous/test_looks.py"
     code = f"from .encoding import base64_decode\nfrom .exc import BadData\n\n\n{ITSDANGEROUS.code}"
-    test = (
-        "from itsdangerous.looks import is_base64\n\n\ndef test_is_base64() -> None:\n    assert is_base64('YQ')\n"
-    )
+    test = "from itsdangerous.looks import is_base64\n\n\ndef test_is_base64() -> None:\n    assert is_base64('YQ')\n"
     return Story(
         name="itsdangerous",
         kind=ProjectKind.LIBRARY,
@@ -164,7 +162,6 @@ def _empty() -> Story:
         dear=example("empty"),
         words={0: "People who are greeted by nobody.", 2: "They type their name and read a greeting."},
     )
-
 
 
 STORIES = {make.__name__.strip("_"): make for make in (_library, _cli, _web, _empty)}

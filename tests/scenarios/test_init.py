@@ -14,6 +14,7 @@ from tests.architect import CONTRACT, VISION, architecture, recorded
 from tests.memory.world import made_memory_world
 from tests.world import REPO, World
 
+
 async def requested(world: World, **options: Any) -> int:
     """A person asks for a contract: the issue is there before anybody knows what it is for."""
     number = await world.issue("Propose a contract", "An architect looks.", label="")

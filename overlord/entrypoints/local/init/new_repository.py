@@ -50,7 +50,7 @@ async def start_repository(folder: Path) -> Checkout:
         )
     plain = {"core.hooksPath": os.devnull}
     if not (folder / ".git").exists():
-        await git(folder.resolve() / ".git", "init", "--quiet", "--initial-branch=main", settings=plain)
+        await git(_git_dir(folder), "init", "--quiet", "--initial-branch=main", settings=plain)
     found = checkout.find(folder)
     tree = (await git(found.git_dir, "mktree", stdin=b"")).decode().strip()
     identity = await _identity(found)
@@ -67,6 +67,11 @@ async def start_repository(folder: Path) -> Checkout:
         environment=identity,
     )
     return found
+
+
+def _git_dir(folder: Path) -> Path:
+    """Where a repository with a working tree has its own files: git takes any other name for a bare one."""
+    return folder.resolve() / ".git"
 
 
 async def _identity(found: Checkout) -> dict[str, str]:
