@@ -24,6 +24,7 @@ BENCHES = (
     "bench.search",
     "bench.contracts",
     "bench.turns",
+    "bench.init",
 )
 
 

@@ -68,15 +68,26 @@ def documented() -> tuple[Turn, ...]:
     )
 
 
-def proposed(contract: dict[str, Any]) -> tuple[Turn, ...]:
-    """The session that proposes a contract."""
-    return call("propose_contract", contract=contract), submit("The contract is proposed.")
+def proposed(*contracts: dict[str, Any]) -> tuple[Turn, ...]:
+    """The session that proposes a contract, each after the first because the one before was refused."""
+    return *(call("propose_contract", contract=item) for item in contracts), submit(
+        "The contract is proposed."
+    )
 
 
 def example(name: str) -> dict[str, Any]:
     """An example of ours that the architect proposes as it is."""
     contract: dict[str, Any] = yaml.safe_load(packaged(f"bootstrap/examples/{name}.yaml"))
     return contract
+
+
+def without_usd(contract: dict[str, Any]) -> dict[str, Any]:
+    """The same for a model that nobody named a price of."""
+    return {
+        key: without_usd(value) if isinstance(value, dict) else value
+        for key, value in contract.items()
+        if key != "usd"
+    }
 
 
 def planned(name: str, writes: Sequence[str]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from overlord.embedded.model import EmbeddedModel
 from tests.forked import Forked, Handed, Typed
 from tests.world import CALC, TOOLCHAIN
 
-DEADLINE_S = 25.0
+DEADLINE_S = 180.0
 COLUMNS = 160
 NOTHING_ELSE: Mapping[str, str] = {}
 USER = {
@@ -94,21 +94,21 @@ class Terminal:
 
     async def until(self, text: str, *, after: int = 0) -> int:
         """Wait until this is shown; where it ends."""
-        async with asyncio.timeout(DEADLINE_S):
-            while text not in self.shown[after:]:
-                self._changed.clear()
-                await self._changed.wait()
+        await self._wait(lambda: text in self.shown[after:], text)
         return self.shown.index(text, after) + len(text)
 
-    async def prompt(self, *prompts: str) -> str:
-        """Wait until one of these is the last that is shown; which."""
+    async def _wait(self, is_shown: Callable[[], bool], wanted: str) -> None:
         try:
             async with asyncio.timeout(DEADLINE_S):
-                while not self.shown.endswith(prompts):
+                while not is_shown():
                     self._changed.clear()
                     await self._changed.wait()
         except TimeoutError:
-            raise AssertionError(f"none of {prompts} is shown last:\n{self.shown[-3_000:]}") from None
+            raise AssertionError(f"{wanted!r} is not shown:\n{self.shown[-3_000:]}") from None
+
+    async def prompt(self, *prompts: str) -> str:
+        """Wait until one of these is the last that is shown; which."""
+        await self._wait(lambda: self.shown.endswith(prompts), " or ".join(prompts))
         return next(prompt for prompt in prompts if self.shown.endswith(prompt))
 
     def type(self, text: str) -> None:

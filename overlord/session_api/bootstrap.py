@@ -8,7 +8,7 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
@@ -27,10 +27,11 @@ from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.job import Job
 from overlord.domain.session import Session, SessionState
 from overlord.domain.text.redaction import Redactor
-from overlord.errors import ExternalServiceError
+from overlord.errors import ExternalServiceError, SettingsError
 from overlord.failpoints import Failpoint
 from overlord.session_api import wire
 from overlord.session_api.parts import SessionApiParts
+from overlord.settings.load import Settings, check_prices
 from overlord.store import jobs, ledger, sessions
 from overlord.store.bootstrap import contract_drafts, discoveries, issue_requests
 from overlord.store.contracts import plan_files
@@ -87,7 +88,7 @@ async def contract(request: Request, parts: SessionApiParts, session: Session) -
     caller = await _caller(parts, session, Bootstrap.CONTRACT)
     value = await asyncio.to_thread(_contract_in, body)
     paths = frozenset(await _listing(parts, caller))
-    found = await asyncio.to_thread(_judged, value, paths, parts.redactor)
+    found = _priced(await asyncio.to_thread(_judged, value, paths, parts.redactor), parts.settings)
     draft, made = await parts.database.write(
         Failpoint.CONTRACT_PROPOSED, lambda c: _keep_proposal(c, parts, session, found)
     )
@@ -119,6 +120,17 @@ def _judged(value: object, paths: frozenset[str], redactor: Redactor) -> Proposa
     if text != found.text:
         problems = (*problems, "it holds something that is secret here: leave that out")
     return Proposal(text=text, contract=None if problems else found.contract, problems=problems)
+
+
+def _priced(found: Proposal, settings: Settings) -> Proposal:
+    """The same, with a problem where it caps dollars over a model without a price: a job under it could not begin."""
+    if found.contract is None:
+        return found
+    try:
+        check_prices(settings, found.contract)
+    except SettingsError as error:
+        return replace(found, contract=None, problems=(f"leave every `usd` out of the contract: {error}",))
+    return found
 
 
 def _without_secrets(value: object, redactor: Redactor) -> object:

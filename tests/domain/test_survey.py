@@ -45,11 +45,23 @@ select = ["E"]
 """
 
 
+LIBRARY = PYPROJECT.replace(
+    "license", 'classifiers = ["Topic :: Software Development :: Libraries"]\nlicense'
+)
+
+
 @pytest.mark.parametrize(
     ("files", "kind", "reason"),
     [
         ({"pyproject.toml": PYPROJECT, "calc.py": ""}, ProjectKind.CLI, "pyproject.toml installs a command."),
         ({"pyproject.toml": '[project]\nname = "x"\n', "x.py": ""}, ProjectKind.LIBRARY, "others can install"),
+        ({"pyproject.toml": LIBRARY, "calc.py": ""}, ProjectKind.LIBRARY, "pyproject.toml says that it is a library."),
+        ({"pyproject.toml": f"{LIBRARY}\n# Environment :: Console\n", "calc.py": ""}, ProjectKind.CLI, "is used in a console."),
+        (
+            {"pyproject.toml": PYPROJECT.replace("click>=8", "idna") + "[project.optional-dependencies]\ncli = ['click']\n", "calc.py": ""},
+            ProjectKind.LIBRARY,
+            "Its command needs the extra cli (pyproject.toml).",
+        ),
         (
             {"pyproject.toml": '[tool.poetry.dependencies]\npython = "^3.12"\nDjango = "5"\n', "a.py": ""},
             ProjectKind.WEB_APP,

@@ -4,6 +4,7 @@ Checks and setups are played: what a repository's own tests say is the subject o
 """
 
 import contextlib
+import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from overlord.domain.discovery.question import ProjectKind
 from overlord.embedded.play import Turn, run, submit, write
-from tests.architect import documented, example, planned, proposed, recorded
+from tests.architect import documented, example, planned, proposed, recorded, without_usd
 from tests.local import LocalSession, Said, Terminal, git
 from tests.projects import ITSDANGEROUS, PROJECTS
 from tests.quick import quick_desk
@@ -22,7 +23,7 @@ from tests.world import CALC
 
 CHOOSE, QUESTION, MERGE = ": ", "\r\n> ", "[y/N] "
 CONFIRM, EDIT, REJECT = "1", "2", "3"
-APPROVE = "1"
+APPROVE = WRITE_TESTS = "1"
 HTTPBIN = Sdist(
     name="httpbin",
     version="0.10.2",
@@ -49,8 +50,12 @@ class Story:
     """What the terminal says of the build's gate."""
     files: Sdist | None
     columns: int = 80
+    has_tests: bool = True
+    """Whether nobody has to be asked how work is judged where there are no tests."""
     words: Mapping[int, str] = field(default_factory=dict)
     """What is typed at the n-th question; Enter, if nothing."""
+    dear: dict[str, Any] | None = None
+    """What the architect proposes first: it caps dollars, and nobody said what the model costs."""
     refuses: str = ""
     """What the person wants changed first."""
     edits: tuple[str, str] = ("", "")
@@ -82,7 +87,7 @@ def _cli() -> Story:
     project = next(item for item in PROJECTS if item.sdist.name == "junitparser")
     asserted = 'assert hasattr(xunit2, "is_suite") and xunit2.is_suite("testsuite")'
     test = f"from junitparser import xunit2\n\n\ndef test_is_suite() -> None:\n    {asserted}\n"
-    contract = example("cli")
+    contract = without_usd(example("cli"))
     approval = {"on": "red->green", "audience": "person", "inputs": ["tests/**"]}
     contract["gates"]["tests_approval"] = {**approval, "approve": "green", "reject": "red"}
     return Story(
@@ -98,6 +103,7 @@ def _cli() -> Story:
         gate="Gate tests_approval, between red and green",
         files=project.sdist,
         columns=120,
+        has_tests=False,
         words={1: "Whoever merges reports of tests in a build."},
         edits=("hours: 72", "hours: 36"),
     )
@@ -127,7 +133,7 @@ def _empty() -> Story:
     test = "from greeting import greet\n\n\ndef test_greet() -> None:\n    assert greet('Ann') == 'Hello, Ann!'\n"
     first = "from greeting import greet\n\n\ndef test_it_greets() -> None:\n    assert greet('')\n"
     code = 'def greet(name: str) -> str:\n    """Say hello."""\n    return f"Hello, {name}!"\n'
-    contract = example("empty")
+    contract = without_usd(example("empty"))
     contract["roles"]["developer"]["scope"].append("tests/**")
     contract["shared"] = [{"paths": ["tests/**"], "roles": ["developer", "tester"]}]
     return Story(
@@ -152,11 +158,12 @@ def _empty() -> Story:
         built={"src/greeting.py": "def greet(", "tests/test_greet.py": "def test_greet("},
         gate="Gate plan_approval, between plan and scaffold",
         files=None,
+        has_tests=False,
+        dear=example("empty"),
         words={0: "People who are greeted by nobody.", 2: "They type their name and read a greeting."},
     )
 
 
-SHOWN: list[str] = []
 STORIES = {make.__name__.strip("_"): make for make in (_library, _cli, _web, _empty)}
 
 
@@ -164,7 +171,7 @@ def will_propose(user: LocalSession, story: Story) -> None:
     """What the architect does, from its look round to its proposal."""
     user.model.will(recorded(story.kind), submit("I looked at everything."))
     user.model.will(*documented())
-    user.model.will(*proposed(story.contract))
+    user.model.will(*proposed(*([story.dear] if story.dear else []), story.contract))
 
 
 def will_build(user: LocalSession, story: Story) -> None:
@@ -236,17 +243,23 @@ async def test_at_a_terminal(make: Callable[[], Story], tmp_path: Path) -> None:
             await type_line(terminal, "")
         await answer_questions(terminal, story)
         await confirm(user, terminal, story)
+        if story.dear:
+            assert "leave every `usd` out of the contract" in str(user.model.messages())
         await merge(terminal, 1)
-        SHOWN.append(terminal.shown)
+        keep_shown(story, terminal)
         assert f"kind      {story.kind.replace('_', ' ')}: " in terminal.shown
         await assert_contracted(user, story)
         will_build(user, story)
         terminal = await user.terminal("build", story.requirement, columns=story.columns)
+        if not story.has_tests:
+            await terminal.until("no tests were found; how is the work here to be judged?")
+            await terminal.prompt(CHOOSE)
+            await type_line(terminal, WRITE_TESTS)
         await terminal.until(story.gate)
         await terminal.prompt(CHOOSE)
         await type_line(terminal, APPROVE)
         await merge(terminal, 2)
-        SHOWN.append(terminal.shown)
+        keep_shown(story, terminal)
         assert_built(user, story)
         assert_nothing_escapes(terminal.shown)
 
@@ -279,6 +292,10 @@ async def _scripted(user: LocalSession, story: Story, asked: Said) -> None:
     await assert_contracted(user, story)
     will_build(user, story)
     begun = await user.overlord("build", story.requirement, "--json", "--merge")
+    if not story.has_tests:
+        said = await user.overlord("answer", waiting(begun), "write_tests", "--repo", ".")
+        assert said.code == 0, said.err
+        begun = await user.overlord("resume", "--json")
     assert (await user.overlord("approve", waiting(begun), "--repo", ".")).code == 0
     ended = await user.overlord("resume", "--json")
     assert (ended.code, ended.objects[-1]["merged"]) == (0, True), ended
@@ -291,6 +308,13 @@ def waiting(said: Said) -> str:
     assert (result["event"], said.code) == ("result", 1), said
     [decision] = result["decisions"]
     return str(decision)
+
+
+def keep_shown(story: Story, terminal: Terminal) -> None:
+    """Leave what a terminal showed where somebody wants to look at it."""
+    if folder := os.environ.get("SHOWN_IN"):
+        with Path(folder, f"{story.name}-{story.columns}.txt").open("a", encoding="utf-8") as file:
+            file.write(terminal.shown)
 
 
 def _editor(folder: Path, old: str, new: str) -> Path:

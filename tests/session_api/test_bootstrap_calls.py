@@ -166,6 +166,14 @@ async def test_every_problem_is_told_and_the_best_one_is_kept(ground: Ground) ->
     assert counts == [len(said["problems"]) for said in (worse, broken, again)]
 
 
+async def test_dollars_over_a_model_without_a_price_are_a_problem(ground: Ground) -> None:
+    session = await at_work(ground, Bootstrap.CONTRACT)
+    said = await propose(ground, session, {**SMALL, "lifetime": {"hours": 1, "usd": 3}})
+    [problem] = said["problems"]
+    assert problem.startswith("leave every `usd` out of the contract: lifetime.usd caps dollars")
+    assert (await propose(ground, session, SMALL))["valid"]
+
+
 async def test_a_contract_may_be_sent_as_yaml(ground: Ground) -> None:
     session = await at_work(ground, Bootstrap.CONTRACT)
     as_object = await propose(ground, session, SMALL)

@@ -34,8 +34,8 @@ MOST_ANSWER = 800
 """Of a section, that become an answer."""
 _MOST_DOCUMENTS = 60
 _MOST_TITLE_WORDS = 8
-_NO_PROSE = ("[!", "![", "<", "|", "---", "===", ".. ", "```", "~~~")
-"""How lines begin that say nothing about a project: badges, pictures, markup, tables."""
+_NO_PROSE = ("[!", "![", "<", "|", "---", "===", ".. ", "```", "~~~", ":")
+"""How lines begin that say nothing about a project: badges, pictures, markup, tables, options of directives."""
 _SHORT = 3
 """Keywords as short as this are looked for as whole headings alone."""
 _SUMMARY = "solution.idea"

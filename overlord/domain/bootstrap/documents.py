@@ -14,6 +14,8 @@ MOST_NAME, MOST_SUFFIX = 60, 12
 _FIRST = ("vision.md", "architecture.md")
 _SUFFIXES = (".md", ".markdown", ".rst", ".txt")
 _DOCUMENTATION = ("docs", "doc", "documentation")
+_FOR_TESTS = frozenset({"tests", "test", "testdata", "fixtures", "__tests__"})
+"""Directories whose documents say nothing about the project: tests read them."""
 _DECISIONS = ("adr", "adrs", "decisions", "rfcs")
 _NOT_WALKED = frozenset(
     {"node_modules", "vendor", "third_party", "site-packages", ".venv", "venv", ".git", ".nebulus"}
@@ -64,7 +66,7 @@ def most_bytes(path: str) -> int:
 def _rank(path: str) -> int | None:
     """0 for the first to be read; None for what is no document."""
     *directories, name = path.casefold().split("/")
-    if not _NOT_WALKED.isdisjoint(directories):
+    if not _NOT_WALKED.isdisjoint(directories) or not _FOR_TESTS.isdisjoint(directories):
         return None
     if name in _FIRST:
         return 0

@@ -24,6 +24,9 @@ _NOT_THEIRS = frozenset(
     }
     | {"examples", "example", "docs", "doc", "benchmarks", "bench", "__tests__", ".github"}
 )
+_CLASSIFIED = ("pyproject.toml", "setup.cfg", "setup.py")
+_LIBRARY_CLASSIFIER = "Topic :: Software Development :: Libraries"
+_CONSOLE_CLASSIFIER = "Environment :: Console"
 _REQUIREMENT = re.compile(r"[ \t]*([A-Za-z0-9][A-Za-z0-9._-]{0,80})")
 _SETUP_NAME = re.compile(r"\bname[ ]?=[ ]?[\"']([A-Za-z0-9._-]{1,80})[\"']")
 _STRING = re.compile(r"[\"']([A-Za-z0-9][A-Za-z0-9._-]{0,80})[ \t]{0,4}(?:[\[<>=!~;][^\"'\n]{0,200})?[\"']")
@@ -50,6 +53,10 @@ class Manifests:
     """Manifests that install a command."""
     packages: list[str] = field(default_factory=list)
     """Manifests of what others can install and import."""
+    libraries: list[str] = field(default_factory=list)
+    """Sentences about packages that say they are libraries, or whose command needs an extra: it comes beside what they are for."""
+    consoles: list[str] = field(default_factory=list)
+    """Manifests with the classifier of programs for a console."""
     python: str = ""
     """Which versions of Python it says it supports."""
     licence: tuple[str, str] | None = None
@@ -81,7 +88,21 @@ def read_manifests(names: Collection[str], files: Mapping[str, bytes]) -> Manife
     for path in manifest_paths(names):
         if (reader := _reader_of(path)) and path in files:
             reader(said, path, sources)
+            _classifiers(said, path, sources)
     return said
+
+
+def _classifiers(said: Manifests, path: str, sources: Sources) -> None:
+    """What kind of project a Python package says it is, whichever of the three forms its manifest has."""
+    if path.rsplit("/", 1)[-1] not in _CLASSIFIED:
+        return
+    text = sources.text(path)
+    if _LIBRARY_CLASSIFIER in text:
+        said.libraries.append(f"{path} says that it is a library.")
+    elif path.endswith(".toml") and "cli" in table(sources.toml(path), "project", "optional-dependencies"):
+        said.libraries.append(f"Its command needs the extra cli ({path}).")
+    if _CONSOLE_CLASSIFIER in text:
+        said.consoles.append(path)
 
 
 def _is_theirs(path: str) -> bool:

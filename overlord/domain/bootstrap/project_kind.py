@@ -258,8 +258,17 @@ def _from_entry_points(
             break
     if manifests.packages:
         signs.add(_LIBRARY, 2, f"{manifests.packages[0]} describes a package that others can install.")
+    _from_classifiers(signs, manifests)
     libraries = [name for name in own if name in ("src/lib.rs", "lib.rs") or name.endswith(".gemspec")]
     if libraries:
         signs.add(_LIBRARY, 3, f"{libraries[0]} is a library.")
     if "go.mod" in own and not commands and not single:
         signs.add(_LIBRARY, 2, "go.mod describes a module, and there is no main.go.")
+
+
+def _from_classifiers(signs: _Signs, manifests: Manifests) -> None:
+    """What a package says of itself outweighs what it depends on and that it installs a command, unless both are so."""
+    if manifests.libraries:
+        signs.add(_LIBRARY, 4, manifests.libraries[0])
+    if manifests.consoles and manifests.installs:
+        signs.add(_CLI, 3, f"{manifests.consoles[0]} says that it is used in a console.")

@@ -70,8 +70,19 @@ class BankQuestion(BaseModel):
             kind=Kind(self.kind),
             default=default or self.default,
             rationale="" if default else self.rationale,
-            alternatives=self.alternatives,
+            alternatives=self._others(default or self.default),
         )
+
+    def _others(self, proposed: str) -> tuple[str, ...]:
+        """What could be chosen in place of what is proposed: where a kind has a default of its own, the common one too."""
+        common = (self.default,) if self.alternatives and self.default else ()
+        known = [*common, *self.alternatives]
+        return tuple(text for text in known if _bare(text) != _bare(proposed))
+
+
+def _bare(text: str) -> str:
+    """A choice without what a sentence has."""
+    return text.casefold().rstrip(".")
 
 
 class Module(BaseModel):

@@ -130,13 +130,13 @@ def _begin_repository(path: Path, *, json: bool, git_init: bool) -> None:
     from overlord.entrypoints.local.asking import can_ask
     from overlord.entrypoints.local.init import new_repository
 
-    path = path.resolve()
+    here = path.resolve()
 
     async def begin() -> None:
         found = new_repository.found_or_none(path)
         if found is not None and not await new_repository.needs_first_commit(found):
             return
-        folder = (found.root if found is not None else None) or path.resolve()
+        folder = (found.root if found is not None else None) or here
         if not new_repository.is_empty(folder):
             await new_repository.start_repository(folder)  # tells what to do
         if not git_init:
