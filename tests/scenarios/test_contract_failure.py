@@ -329,7 +329,8 @@ async def test_a_word_that_no_successor_has_is_sent_back() -> None:
 async def test_work_that_was_shown_as_a_draft_and_taken_back_to_its_start_is_made_anew() -> None:
     """Nothing of the job is left then but what was pushed: that is the job's own, and no work of an older database."""
     alone = {**CONTRACT, "roles": {"coder": CONTRACT["roles"]["coder"]}}
-    alone["phases"] = {"build": {**CONTRACT["phases"]["build"], "actors": ["coder"]}}
+    alone["roles"]["coder"] = {**CONTRACT["roles"]["coder"], "budget": {"iterations": 2, "exhausted": "ask"}}
+    alone["phases"] = {"build": {**CONTRACT["phases"]["build"], "actors": ["coder"], "outputs": ["calc.py"]}}
     async with made_memory_world() as world:
         world.contract(json.dumps(alone))
         await world.issue("add() subtracts")
@@ -338,5 +339,5 @@ async def test_work_that_was_shown_as_a_draft_and_taken_back_to_its_start_is_mad
         await world.settle()
         job = await world.job()
         assert job.state is JobState.IN_REVIEW, await world.transcript()
-        assert (await world.forge.pull(REPO, job.pull_number)).open
+        assert job.pushed_sha == job.head_sha
         assert job.branch == "minion/issue-1"
