@@ -334,7 +334,7 @@ async def test_work_that_was_shown_as_a_draft_and_taken_back_to_its_start_is_mad
     async with made_memory_world() as world:
         world.contract(json.dumps(alone))
         await world.issue("add() subtracts")
-        world.model_will(edit("calc.py", "return a - b", "return a * b"), submit("it multiplies"))
+        world.model_will(edit("calc.py", "return a - b", "return a + b + 1"), submit("one more"))
         world.model_will(edit(*FIX), submit("it adds"))
         await world.settle()
         job = await world.job()
