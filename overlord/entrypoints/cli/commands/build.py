@@ -119,6 +119,7 @@ def fix(
     ] = None,
     file: Reports = [],  # noqa: B006 - Typer reads it
     merge: MergeAsked = None,
+    pull_request: PullRequest = False,
     repo: Repo = ".",
     scope: Scope = [],  # noqa: B006 - Typer reads it
     model: Model = "",
@@ -141,6 +142,7 @@ def fix(
             runner=runner or "",
             budget_usd=budget,
             merge=wish(merge),
+            proposes=pull_request,
         )
         return lambda local_session: builder.fix(local_session, job, work_request, report)
 

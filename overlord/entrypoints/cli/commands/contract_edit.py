@@ -26,6 +26,8 @@ def edit(
 ) -> None:
     """Change a proposed contract before it is confirmed, in $EDITOR or with --file. It is judged and asked about anew."""
     number = JobId(job)
+    if not state.home().database.exists() and (here := state.local_runs_here()):
+        state.choose(here)
     with state.reading() as connection:
         text, row = contract.draft_of(connection, number), jobs.get(connection, number)
     existing = asyncio.run(_listing(row))
