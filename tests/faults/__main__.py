@@ -56,12 +56,12 @@ AREAS = (
         modules=("test_contract_kills", "test_contract_invariants"),
     ),
     Area(
-        fault="`kill -9` of a job of `init`",
+        fault="`kill -9` of `init`, `build` and `fix`",
         promise="no answer of a person is lost or asked for again; the contract in the branch is the text that was confirmed last, in one "
         "commit for each confirmation, and holds",
         tried="at each of its moves, before and after; 60 times all along its way, seeded; each row changed by hand and each other branch "
         "is found",
-        modules=("test_init_kills", "test_init_invariants"),
+        modules=("test_init_kills", "test_init_invariants", "test_build_kills"),
     ),
     Area(
         fault="a call to GitHub, git, the runner or the model fails",
