@@ -117,6 +117,7 @@ def test_every_term_is_told_in_its_layer() -> None:
     told_otherwise = {
         "tools",
         "plan_outputs",
+        "plan_hides_own",
         "consultation",
         "blocked",
         "bootstrap",

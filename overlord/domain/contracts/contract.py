@@ -319,4 +319,4 @@ def is_plan(path: str) -> bool:
 
 def own_plan(paths: Iterable[str]) -> str:
     """A file that a repository has where a job's artifacts would be; empty where that place is free."""
-    return next(filter(is_plan, paths), "")
+    return min(filter(is_plan, paths), default="")

@@ -52,8 +52,8 @@ INIT_MUTANTS = (
     Mutant(
         name="init: a contract is committed once for each confirmation",
         file="overlord/engine/delivery/contract_commit.py",
-        before="if dict(present) == wanted:",
-        after="if present is wanted:",
+        before="    if dict(present) == wanted or (paths[0] in present and committed == digest):\n",
+        after="    if present is wanted:\n",
         tests=(f"{CONFIRMED}::test_a_round_that_leaves_the_contract_as_it_was_confirmed_asks_nobody",),
         says="assert 2 == 1",
     ),
@@ -110,8 +110,8 @@ INIT_MUTANTS = (
     Mutant(
         name="init: an edited contract is held against the rules",
         file="overlord/verbs/contract.py",
-        before='    read_contract({f"{CONTRACT_DIR}/{CONTRACT_FILES[0]}": text.encode()}, existing=existing)\n',
-        after="",
+        before="    if problems := review_text(text, existing=existing).problems:\n",
+        after="    if not text and (problems := review_text(text, existing=existing).problems):\n",
         tests=(f"{CONFIRMED}::test_a_person_edits_no_contract_that_does_not_hold_nor_one_with_a_secret",),
         says="DID NOT RAISE",
     ),
