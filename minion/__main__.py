@@ -107,7 +107,7 @@ def _setup(start: Start, brief: Brief) -> int:
 
 
 def _work(start: Start, brief: Brief, scope: Scope) -> Report:
-    from minion.agent.work_session import work
+    from minion.native.work_session import work
 
     beat = Heartbeat(start.session_api)
     beat.tells_calls = brief.traced

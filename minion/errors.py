@@ -52,3 +52,7 @@ class GitFailed(MinionError):
 
 class SetupFailed(MinionError):
     """What setup made cannot be used; the message says why, for people."""
+
+
+class AgentFailed(MinionError):
+    """An agent's program is missing, or cannot be started."""

@@ -14,10 +14,19 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import Any, Self
 
+from minion.agent_choice import ACP as ACP  # noqa: PLC0414
+from minion.agent_choice import AGENTS_DIRECTORY as AGENTS_DIRECTORY  # noqa: PLC0414
+from minion.agent_choice import NATIVE as NATIVE  # noqa: PLC0414
+from minion.agent_choice import PROGRAMS as PROGRAMS  # noqa: PLC0414
+from minion.agent_choice import AgentChoice as AgentChoice  # noqa: PLC0414
+from minion.agent_choice import McpServer as McpServer  # noqa: PLC0414
+from minion.agent_choice import acp_command as acp_command  # noqa: PLC0414
+from minion.agent_choice import read_agent_name as read_agent_name  # noqa: PLC0414
 from minion.encoding import decode as decode  # noqa: PLC0414
 from minion.encoding import encode as encode  # noqa: PLC0414
 from minion.event import Event as Event  # noqa: PLC0414
 from minion.event import EventKind as EventKind  # noqa: PLC0414
+from minion.limits import Limits as Limits  # noqa: PLC0414
 from minion.message import Answer as Answer  # noqa: PLC0414
 from minion.message import Message as Message  # noqa: PLC0414
 from minion.message import Messages as Messages  # noqa: PLC0414
@@ -52,6 +61,11 @@ CONTRACT_PATH = "/session/contract"  # a proposed contract; the answer is what t
 DISCOVERY_PATH = "/session/discovery"  # what documents and code answer; the answer is what is left
 REPOSITORY_PATH = "/session/repo.git"
 COMPLETIONS_PATH = "/v1/chat/completions"
+MESSAGES_API_PATH = "/v1/messages"  # Anthropic's wire
+RESPONSES_PATH = "/v1/responses"  # OpenAI's newer wire
+GEMINI_PATH = "/v1beta/models"  # Google's wire: /v1beta/models/NAME:streamGenerateContent
+MODELS_PATH = "/v1/models"
+MCP_PATH = "/session/mcp"  # an MCP server of the settings: /session/mcp/NAME
 
 PROTECTED_ALWAYS = (".git", ".nebulus")
 """Top-level names no ordinary session writes, in any spelling of case."""
@@ -286,24 +300,6 @@ class SkillText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """Where a session ends by itself. Numbers come from `config/overlord.yaml` and the contract's role."""
-
-    turns: int = 50
-    time_s: int = 1800
-    tool_errors: int = 3
-    """Consecutive tool errors."""
-    command_s: int = 120
-    """The longest one `run_command` may take."""
-    output_chars: int = 20_000
-    """The most of one tool's output the model is shown."""
-    context_tokens: int = 120_000
-    """What the model's window holds; older tool output is shortened before it is reached."""
-    questions: int = 3
-    question_wait_s: int = 600
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SetupPlan:
     """How a repository's environment is made, and what the sessions in it are given.
 
@@ -352,6 +348,8 @@ class Brief:
     setup: SetupPlan | None = None  # what a setup session does
     traced: bool = False  # whether each use of a tool is told
     terms: Terms | None = None  # what the job's contract says to it
+    agent: AgentChoice = field(default_factory=AgentChoice)  # the program that works in it
+    mcp: tuple[McpServer, ...] = ()  # servers of tools it is offered beside its own
 
 
 class Outcome(StrEnum):
@@ -369,7 +367,8 @@ class Report:
 
     outcome: Outcome
     reason: str = ""
-    """For `error`, a code: `turn_limit`, `tool_errors`, `time_limit`, `terminated`, `model`, `scope`, `internal`."""
+    """For `error`, a code: `turn_limit`, `tool_errors`, `time_limit`, `terminated`, `model`, `scope`, `internal`,
+    `no_work` (its program ended without a change and without a word of why), `agent` (it is missing, or cannot run)."""
     summary: str = ""
     replies: tuple[str, ...] = ()
     """To findings of the brief, each as `2: what was done about it, or why not`; they are counted from 1."""

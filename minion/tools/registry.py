@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from minion.agent.model import ToolCall
 from minion.errors import ToolError
+from minion.native.model import ToolCall
 from minion.protocol import Brief
 from minion.session import Session
 from minion.tools import ask, edit, read, run, search, skills, submit

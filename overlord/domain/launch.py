@@ -27,6 +27,18 @@ class RunnerCapabilities:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AgentProgram:
+    """The program of a coding agent that works in a session."""
+
+    program: str
+    """The integration's name, and that of its directory below `/opt/agents` in containers."""
+    image: str = ""
+    """The image that holds it there; empty where a session's own image or search path has it."""
+    executable: str = ""
+    """What is started; empty for the integration's own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
     """What a runner starts: one session's program, with environment only."""
 
@@ -45,6 +57,8 @@ class Launch:
     """Whether this session makes that environment: it has network and may write there, and nothing of a model's."""
     ready: Path | None = None
     """A ready copy of the base commit, for reading only; its program finds the directory in `MINION_READY`."""
+    agent: AgentProgram | None = None
+    """The coding agent whose program it needs; None for the Minion's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
 
-from minion.protocol import Brief, CheckReport, Outcome, Report, SessionKind, encode
+from minion.protocol import NATIVE, Brief, CheckReport, Outcome, Report, SessionKind, encode
 from overlord.domain.budgets.budget import Budget, Per, Unit
 from overlord.domain.identifiers import NO_COMMIT, Sha
 from overlord.domain.job import JobId
@@ -75,6 +75,8 @@ class Account:
     """None for a repository's."""
     budgets: tuple[Budget, ...] = ()
     """The session's own caps."""
+    model: str = ""
+    """A name of models.yaml that counts in place of the repository's; empty for none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +119,10 @@ class Session:
     """The key of the environment it runs in, or makes; empty for none."""
     cleared: bool = False
     """Whether what it held is freed: its container or processes, its repository."""
+    agent: str = NATIVE
+    """The coding agent that works in it, by the name it was chosen by."""
+    model: str = ""
+    """The name of models.yaml that answers it, where its agent has one of its own; empty for the repository's."""
 
     @property
     def role(self) -> str:
@@ -133,7 +139,14 @@ class Session:
 
     def account(self, space: str) -> Account:
         """Its books. `space` is its job's."""
-        return Account(id=self.id, space=space, kind=self.kind, job_id=self.job_id, budgets=self.budgets)
+        return Account(
+            id=self.id,
+            space=space,
+            kind=self.kind,
+            job_id=self.job_id,
+            budgets=self.budgets,
+            model=self.model,
+        )
 
 
 def prepared(
@@ -145,6 +158,7 @@ def prepared(
     time_limit_s: int,
     token_budget: int = 0,
     nusd_budget: int | None = None,
+    model: str = "",
 ) -> Session:
     """The row of a session that is told `brief`."""
     return Session(
@@ -160,6 +174,8 @@ def prepared(
         time_limit_s=time_limit_s,
         prepared_at=at,
         layer=layer,
+        agent=brief.agent.name,
+        model=model,
     )
 
 
@@ -220,6 +236,8 @@ _SHORT = {
     MODEL: "The model gave no usable answers.",
     "scope": "Its scope could not be read.",
     "internal": "The Minion itself failed.",
+    "no_work": "Its agent ended without changing a file, and without a word of why.",
+    "agent": "Its agent's program is missing, or cannot run here.",
 }
 
 

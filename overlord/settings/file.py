@@ -1,6 +1,7 @@
 """A YAML file of settings as nested dicts, and how one of these goes over another."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,19 @@ from overlord.domain.text.plain_yaml import load_yaml
 from overlord.domain.text.problem import yaml_problem
 from overlord.errors import SettingsError
 from overlord.settings.env import reason_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawSettings:
+    """What settings were made of, before anything of it was checked. Settings that come to the same are the same."""
+
+    merged: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    file: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    path: Path = field(default=Path(), compare=False, repr=False)
+    environment: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    overrides: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    added: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, compare=False, repr=False)
+    """The repositories people added by command, and what they said of each."""
 
 
 def read_yaml(path: Path, *, required: bool) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Defaults from the package, one YAML file, the environment: merged into one frozen Settings, or refused with the key's name."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,9 +17,10 @@ from overlord.domain.text.plain_yaml import load_yaml
 from overlord.domain.text.problem import first_problem
 from overlord.domain.text.reference import is_full_name
 from overlord.errors import SettingsError
+from overlord.settings.agents import AgentSettings, McpName, McpSettings, check_names, resolved
 from overlord.settings.chat import Briefing, Slack
 from overlord.settings.env import ENVIRONMENT, from_environment, home_of, reason_of
-from overlord.settings.file import found_at, has_at, merged_over, put_at, read_yaml
+from overlord.settings.file import RawSettings, found_at, has_at, merged_over, put_at, read_yaml
 from overlord.settings.model import (
     PRIMARY,
     BudgetLimits,
@@ -50,36 +51,23 @@ from overlord.settings.space import (
 )
 from overlord.settings.suggestion import near_setting
 from overlord.settings.watch import Log, Tracing
-from overlord.settings.work import Checks, Delivery, Intake, Labels, Proposals, Questions, Sessions, Skills
+from overlord.settings.work import (
+    Checks,
+    Delivery,
+    DockerEngine,
+    Intake,
+    Labels,
+    ProcessSessions,
+    Proposals,
+    Questions,
+    Sessions,
+    Skills,
+)
 
 BUILT_IN_CONTRACTS = ("default", "approve-scope", "plan-first", "red-green", "crew")
 """What `contract` may say in place of a file's path."""
 MAX_SOCKET_PATH = 107
 """A unix socket's path is limited to this many bytes by the kernel."""
-
-
-class ProcessSessions(Section):
-    python: str
-
-
-class DockerEngine(Section):
-    host: str
-    image: str
-    runtime: str
-    timeout_s: Positive
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RawSettings:
-    """What settings were made of, before anything of it was checked. Settings that come to the same are the same."""
-
-    merged: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
-    file: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
-    path: Path = field(default=Path(), compare=False, repr=False)
-    environment: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
-    overrides: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
-    added: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, compare=False, repr=False)
-    """The repositories people added by command, and what they said of each."""
 
 
 class Settings(Section):
@@ -120,6 +108,9 @@ class Settings(Section):
     proposals: Proposals
     docker: DockerEngine
     process: ProcessSessions
+    agent: str
+    agents: dict[str, AgentSettings]
+    mcp: dict[McpName, McpSettings]
     spaces: dict[RepositoryText, SpaceSettings]
     _raw: RawSettings = PrivateAttr(default_factory=RawSettings)
     _any_space: SpaceSettings = PrivateAttr()
@@ -169,9 +160,27 @@ class Settings(Section):
             raise ValueError(f"endpoints.{PRIMARY}: this name is that of the model section")
         return self
 
+    @field_validator("agents")
+    @classmethod
+    def _agents_are_named(cls, value: dict[str, AgentSettings]) -> dict[str, AgentSettings]:
+        return check_names(value)
+
+    @model_validator(mode="after")
+    def _agents_exist(self) -> "Settings":
+        asked = {"agent": self.agent} | {
+            f"spaces.{name}.agent": own.agent for name, own in self.spaces.items()
+        }
+        for key, agent in asked.items():
+            try:
+                resolved(agent, self.agents)
+            except ValueError as error:
+                raise ValueError(f"{key}: {error}") from None
+        return self
+
     @model_validator(mode="after")
     def _models_exist(self) -> "Settings":
         asked = {"checks.review_model": self.checks.review_model}
+        asked |= {f"agents.{name}.model": own.model for name, own in self.agents.items() if own.model}
         for name, own in self.spaces.items():
             asked |= {f"spaces.{name}.model": own.model}
             asked |= {f"spaces.{name}.checks.review_model": own.checks.review_model}

@@ -20,10 +20,17 @@ from pydantic import (
 from overlord.domain.budgets.budget import NANO, Budget, Per, Unit
 from overlord.domain.budgets.price import Price
 from overlord.domain.disk import Least
+from overlord.domain.wires.wire import Wire
 
 Positive = Annotated[int, Field(gt=0)]
 VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
 Dollars = Annotated[float, Field(gt=0)]
+Wires = Annotated[
+    tuple[Wire, ...],
+    BeforeValidator(lambda value: (value,) if isinstance(value, str) else value),
+    Field(min_length=1),
+]
+"""One wire, or a list of them."""
 
 
 class Section(BaseModel):
@@ -159,6 +166,8 @@ class ModelEndpoint(Section):
     api_key: SecretStr
     timeout_s: Annotated[float, Field(gt=0)]
     limit_parameter: Literal["max_completion_tokens", "max_tokens"]
+    wire: Wires = (Wire.CHAT,)
+    """What it speaks. A request in one of these is passed on as it is; any other one is translated to `chat`."""
 
 
 class SpareEndpoint(ModelEndpoint):
@@ -208,11 +217,17 @@ class PriceRow(Section):
 
     input: Annotated[float, Field(ge=0)]
     cached: Annotated[float, Field(ge=0)] | None = None
+    cache_write: Annotated[float, Field(ge=0)] | None = None
     output: Annotated[float, Field(ge=0)]
 
     def price(self) -> Price:
         cached = self.input if self.cached is None else self.cached
-        return Price.per_million(input_usd=self.input, cached_usd=cached, output_usd=self.output)
+        return Price.per_million(
+            input_usd=self.input,
+            cached_usd=cached,
+            output_usd=self.output,
+            cache_write_usd=self.cache_write,
+        )
 
 
 class Fetch(Section):

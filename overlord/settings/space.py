@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, SecretStr, field_validator
 from minion.protocol import Scope, ScopeMode, SessionKind
 from overlord.domain.repositories.extent import Extent
 from overlord.domain.text.reference import is_full_name
+from overlord.settings.agents import McpName, McpSettings
 from overlord.settings.chat import Approver
 from overlord.settings.model import BudgetLimits, Section, VariableName
 from overlord.settings.work import Checks, Delivery, Intake, Labels, Questions, Sessions
@@ -33,6 +34,8 @@ _ELSEWHERE: Mapping[str, tuple[str, ...]] = {
     "runner": ("runner",),
     "infer_scope": ("infer_scope",),
     "vet_skills": ("vet_skills",),
+    "agent": ("agent",),
+    "mcp": ("mcp",),
 }
 """Where it is said for all what a space says under these keys."""
 
@@ -80,6 +83,10 @@ class SpaceSettings(Section):
     approvers: tuple[Approver, ...]
     """Who may decide for this repository in the chat."""
     four_eyes: bool
+    agent: str
+    """The coding agent that works here, where a contract's role and the issue's labels say nothing else."""
+    mcp: dict[McpName, McpSettings]
+    """Servers of tools that sessions are offered, by name."""
 
     @field_validator("scope")
     @classmethod

@@ -76,3 +76,14 @@ class Proposals(Section):
 class Skills(Section):
     most: Annotated[int, Field(ge=0, le=50)]
     chars: Positive
+
+
+class ProcessSessions(Section):
+    python: str
+
+
+class DockerEngine(Section):
+    host: str
+    image: str
+    runtime: str
+    timeout_s: Positive

@@ -33,7 +33,7 @@ def test_it_runs_as_an_ordinary_user_and_has_no_setuid_programs() -> None:
 
 
 def test_the_minion_is_compiled_and_starts_from_anywhere() -> None:
-    program = "import minion.agent.agent as m, pathlib; print([*pathlib.Path(m.__cached__).parent.glob('agent*.pyc')])"
+    program = "import minion.native.agent as m, pathlib; print([*pathlib.Path(m.__cached__).parent.glob('agent*.pyc')])"
     assert "agent.cpython" in inside("python", "-P", "-c", program)
     started = subprocess.run(
         ["docker", "run", "--rm", "--network", "none", IMAGE], check=False, capture_output=True, text=True

@@ -78,7 +78,7 @@ ALLOWED["app"] |= {
 ALLOWED["entrypoints"] |= ALLOWED["app"] | {
     "overlord.embedded",
     "overlord.http_server",
-    "minion.agent.prompt",
+    "minion.native.prompt",
 }
 
 ORDER: dict[str, tuple[str, ...]] = {
@@ -91,6 +91,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "retention_item",
         "trace",
         "budgets",
+        "wires",
         "text",
         "view",
         "event",
@@ -250,6 +251,7 @@ ORDER: dict[str, tuple[str, ...]] = {
     ),
     "settings": (
         "model",
+        "agents",
         "chat",
         "page",
         "env",

@@ -41,10 +41,11 @@ def test_a_key_in_both_files_is_refused_with_both() -> None:
 
 def test_problems_of_two_files_have_each_its_own_lines() -> None:
     head, _, tail = CREW.partition("phases:\n")
-    team = head.replace("agent: native", "agent: codex").encode()
+    team = head.replace("agent: native", "agent: 'no agent'").encode()
     phases = f"# the way\nphases:\n{tail}".replace("outputs: [tests/**]", "output: [tests/**]").encode()
     assert refused({"team.yaml": team, "phases.yaml": phases}) == [
-        "team.yaml:22: roles.backend.agent: must be 'native'",
+        "team.yaml:22: roles.backend.agent: 'no agent' is no agent's name; known: native, claude-code, codex, opencode, aider, cursor,"
+        " gemini, acp:COMMAND",
         "phases.yaml:6: phases.red.output: unknown key; did you mean outputs?",
     ]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from minion.agent.prompt import ISSUE_CHARS
+from minion.native.prompt import ISSUE_CHARS
 from overlord.adapters.slack.blocks import message_payload
 from overlord.domain.chat.card import Place
 from overlord.domain.chat.draft_card import draft_card, fits_form, fits_message, issue_body

@@ -24,16 +24,16 @@ from typing import Any
 from pathspec import GitIgnoreSpec
 from starlette.types import ASGIApp
 
-from minion.agent.agent import Agent
-from minion.agent.conversation import Conversation
-from minion.agent.mailbox import Mailbox
-from minion.agent.model import Model
-from minion.agent.prompt import fence_mark, instructions, mission
-from minion.agent.work_session import scope_now
 from minion.errors import GitFailed, Interrupted, SessionApiGone, SessionApiRefused
 from minion.git import Git
 from minion.heartbeat import Heartbeat
 from minion.interrupt import Interrupts
+from minion.native.agent import Agent
+from minion.native.conversation import Conversation
+from minion.native.mailbox import Mailbox
+from minion.native.model import Model
+from minion.native.prompt import fence_mark, instructions, mission
+from minion.native.work_session import scope_now
 from minion.protocol import (
     BRIEF_PATH,
     REPORT_PATH,

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from minion.agent.model import ToolCall
 from minion.git import Git
 from minion.interrupt import Interrupts
+from minion.native.model import ToolCall
 from minion.session import Session
 from minion.session_api import SessionApi as WireDoor
 from minion.shell import command_environment, search_path

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from minion.agent.model import ToolCall
-from minion.agent.prompt import MISSION, layers
 from minion.errors import ToolError
+from minion.native.model import ToolCall
+from minion.native.prompt import MISSION, layers
 from minion.protocol import (
     DISCOVERY_PATH,
     Bootstrap,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from minion.agent.model import ToolCall
 from minion.errors import GitFailed, ToolError
+from minion.native.model import ToolCall
 from minion.protocol import Outcome, PlanFile, Scope, Terms
 from minion.session import Session
 from minion.tools.registry import perform

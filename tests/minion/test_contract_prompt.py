@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from minion.agent.contract_prompt import MOST_ENTRIES
-from minion.agent.prompt import IDENTITY, MISSION, WORLD, instructions, layers, mission
+from minion.native.contract_prompt import MOST_ENTRIES
+from minion.native.prompt import IDENTITY, MISSION, WORLD, instructions, layers, mission
 from minion.protocol import (
     Answer,
     Assignment,

@@ -7,10 +7,10 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minion.agent.conversation import KEPT_RECENT, Conversation
-from minion.agent.model import Flaw, ToolCall, read_reply
-from minion.agent.prompt import instructions, mission
 from minion.errors import SessionApiRefused
+from minion.native.conversation import KEPT_RECENT, Conversation
+from minion.native.model import Flaw, ToolCall, read_reply
+from minion.native.prompt import instructions, mission
 from minion.protocol import Comment, Finding, Issue, Scope, SkillText
 from tests.minion.session_api import make_brief, message
 
@@ -225,6 +225,6 @@ def test_refusals_say_status_and_code() -> None:
 
 
 def test_the_loop_fits_on_three_screens() -> None:
-    import minion.agent.agent
+    import minion.native.agent
 
-    assert len(Path(minion.agent.agent.__file__).read_text().splitlines()) <= 200
+    assert len(Path(minion.native.agent.__file__).read_text().splitlines()) <= 200

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from minion.agent.model import ToolCall
 from minion.errors import ToolError
+from minion.native.model import ToolCall
 from minion.protocol import (
     Assignment,
     Consultation,

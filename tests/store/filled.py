@@ -80,3 +80,9 @@ FILLED[6] = (
     "INSERT INTO \"plan_files\" VALUES(1,'plan/plan.md','# Approach','j1-work-1','2026-03-02T09:00:00+00:00');",
     "INSERT INTO \"role_notes\" VALUES(1,1,'plan','architect','guidance','Small steps.','j1-work-1','2026-03-02T09:00:00+00:00');",
 )
+FILLED[7] = (
+    *FILLED[6],
+    "INSERT INTO \"issue_requests\" VALUES(1,'acme/calc','init','Set up','What: a calculator','k','{}','cli:alice','2026-03-02T09:00:00+00:00',NULL,7,'',NULL,NULL,0);",
+    "INSERT INTO \"discoveries\" VALUES(1,'{}','2026-03-02T09:00:00+00:00');",
+    "INSERT INTO \"contract_drafts\" VALUES(1,'contract: plan-first','[]',1,'2026-03-02T09:00:00+00:00');",
+)

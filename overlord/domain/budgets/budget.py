@@ -67,8 +67,12 @@ class TokenUsage:
     """Tokens of one exchange with a model, as its endpoint counted them."""
 
     prompt: int = 0
+    """All that was sent, with what its cache had and what was written there."""
     cached: int = 0
+    """The part of it that was read from the provider's cache."""
     completion: int = 0
+    cache_written: int = 0
+    """The part of it that was written to the provider's cache, where that has a price of its own."""
 
     @property
     def total(self) -> int:

@@ -19,22 +19,35 @@ class Price:
     input_nusd: int
     cached_nusd: int
     output_nusd: int
+    cache_write_nusd: int | None = None
+    """Of what is written to the provider's cache; None: as what is sent."""
 
     @classmethod
-    def per_million(cls, *, input_usd: float, cached_usd: float, output_usd: float) -> Self:
+    def per_million(
+        cls,
+        *,
+        input_usd: float,
+        cached_usd: float,
+        output_usd: float,
+        cache_write_usd: float | None = None,
+    ) -> Self:
         """A price as providers publish it."""
         return cls(
             input_nusd=round(input_usd * NANO),
             cached_nusd=round(cached_usd * NANO),
             output_nusd=round(output_usd * NANO),
+            cache_write_nusd=None if cache_write_usd is None else round(cache_write_usd * NANO),
         )
 
     def cost_nusd(self, usage: TokenUsage) -> int:
         """What one exchange costs, rounded up."""
         cached = min(usage.cached, usage.prompt)
+        written = min(usage.cache_written, usage.prompt - cached)
+        write_nusd = self.input_nusd if self.cache_write_nusd is None else self.cache_write_nusd
         exact = (
-            (usage.prompt - cached) * self.input_nusd
+            (usage.prompt - cached - written) * self.input_nusd
             + cached * self.cached_nusd
+            + written * write_nusd
             + usage.completion * self.output_nusd
         )
         return -(-exact // _MILLION)

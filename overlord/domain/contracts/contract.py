@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from minion.protocol import Scope, ScopeMode
+from minion.protocol import Scope, ScopeMode, read_agent_name
 from overlord.domain.contracts.criteria.registry import Criteria
 from overlord.domain.contracts.part import NAME, Name, Part, Pattern, Patterns, Words, as_tuple
 from overlord.errors import ContractError
@@ -118,8 +118,8 @@ class Role(Part):
     """What has to be so after each of its sessions."""
     budget: RoleBudget | None = None
     """Where its work ends, and what follows."""
-    agent: Literal["native"] = "native"
-    """The program in its sessions."""
+    agent: Annotated[str, AfterValidator(read_agent_name)] | None = None
+    """The coding agent in its sessions: `native`, `codex`, `acp:COMMAND`, a name of the settings; absent: the settings'."""
     model: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     """A name of models.yaml; absent: the settings'."""
     guidance: Annotated[str, Field(max_length=20_000)] = ""

@@ -58,6 +58,7 @@ def limits_of(parts: Parts, space: str, *, turns: int | None = None, time_s: int
     return Limits(
         turns=turns or settings.turns,
         time_s=time_s or settings.time_s,
+        silent_s=settings.silent_s,
         tool_errors=settings.tool_errors,
         command_s=settings.command_s,
         context_tokens=settings.context_tokens,

@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from minion.agent.prompt import IDENTITY, MISSION, WORLD, Layer, layers
+from minion.native.prompt import IDENTITY, MISSION, WORLD, Layer, layers
 from minion.protocol import Brief
 from overlord.domain.text.plain import visible
 from overlord.store.checks.evaluations import EvaluationRow

@@ -127,9 +127,18 @@ def settle(
     """Put what an exchange really used in place of its reservation, once; people are told of each budget that nears its end."""
     settled = connection.execute(
         """UPDATE exchanges SET settled = 1, status = ?, prompt = ?, cached = ?, completion = ?, cost_nusd = ?,
-           settled_at = ?
+           settled_at = ?, cache_written = ?
            WHERE id = ? AND NOT settled""",
-        (status, usage.prompt, usage.cached, usage.completion, nusd, at.isoformat(), exchange),
+        (
+            status,
+            usage.prompt,
+            usage.cached,
+            usage.completion,
+            nusd,
+            at.isoformat(),
+            usage.cache_written,
+            exchange,
+        ),
     )
     if not settled.rowcount:
         return

@@ -5,6 +5,7 @@ import sqlite3
 from overlord.errors import StoreError
 from overlord.store.schema.access import ACCESS
 from overlord.store.schema.accounts import ACCOUNTS
+from overlord.store.schema.agents import AGENTS
 from overlord.store.schema.api_replies import API_REPLIES
 from overlord.store.schema.approvals import APPROVALS, add_functions
 from overlord.store.schema.bootstrap import BOOTSTRAP
@@ -24,6 +25,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (*OUTCOMES, *SEEN, *API_REPLIES, *ACCOUNTS, *SEARCH),
     (*CONTRACTS, *FINAL_STATES),
     BOOTSTRAP,
+    AGENTS,
 )
 LATEST = len(MIGRATIONS)
 

@@ -70,7 +70,7 @@ def mission(brief: Brief, fence: str) -> str:
 def layers(brief: Brief, fence: str) -> tuple[Layer, ...]:
     """All that a session is told first, in order, each part with where it comes from."""
     if brief.terms is not None:
-        from minion.agent.contract_prompt import contract_layers  # most sessions have no contract's terms
+        from minion.native.contract_prompt import contract_layers  # most sessions have no contract's terms
 
         return contract_layers(brief, brief.terms, fence)
     parts = [Layer(IDENTITY, "program", WHO.format_map(facts(brief, fence)))]

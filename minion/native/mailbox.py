@@ -3,9 +3,9 @@
 The session API is asked and never calls: a session has one way out and none in.
 """
 
-from minion.agent.prompt import message_text
 from minion.errors import Interrupted, SessionApiRefused
 from minion.interrupt import Interrupts
+from minion.native.prompt import message_text
 from minion.protocol import MESSAGES_PATH, Message, Messages, MessagesTaken, decode, encode
 from minion.session_api import SessionApi
 

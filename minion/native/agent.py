@@ -9,11 +9,11 @@ import threading
 from dataclasses import replace
 from typing import Any
 
-from minion.agent.conversation import Conversation, bounded
-from minion.agent.mailbox import NOT_ENDED, Mailbox
-from minion.agent.model import Flaw, Model, Reply, ToolCall
 from minion.errors import GitFailed, Interrupted, ModelFailed, OutOfBudget, SessionApiRefused, ToolError
 from minion.heartbeat import Heartbeat
+from minion.native.conversation import Conversation, bounded
+from minion.native.mailbox import NOT_ENDED, Mailbox
+from minion.native.model import Flaw, Model, Reply, ToolCall
 from minion.protocol import Outcome, Report
 from minion.session import Session
 from minion.tools.registry import perform

@@ -3,15 +3,15 @@
 from dataclasses import replace
 from functools import partial
 
-from minion.agent.agent import Agent
-from minion.agent.conversation import Conversation
-from minion.agent.mailbox import Mailbox
-from minion.agent.model import Model
-from minion.agent.prompt import fence_mark, instructions, mission
 from minion.errors import SessionApiRefused
 from minion.git import Git
 from minion.heartbeat import Heartbeat
 from minion.loopback import Loopback
+from minion.native.agent import Agent
+from minion.native.conversation import Conversation
+from minion.native.mailbox import Mailbox
+from minion.native.model import Model
+from minion.native.prompt import fence_mark, instructions, mission
 from minion.protocol import REPOSITORY_PATH, SCOPE_PATH, Brief, Report, Scope, ScopeError
 from minion.session import Session
 from minion.session_api import SessionApi

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from minion.agent.conversation import Conversation
+from minion.native.conversation import Conversation
 from minion.protocol import COMPLETIONS_PATH
 from minion.session_api import SessionApi
 

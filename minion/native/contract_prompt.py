@@ -6,7 +6,7 @@ people, models and the repository wrote. The parts are those of `prompt.py`, and
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from minion.agent.prompt import (
+from minion.native.prompt import (
     COMMENT_CHARS,
     IDENTITY,
     ISSUE_CHARS,
