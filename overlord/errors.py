@@ -56,6 +56,10 @@ class ContractProblem:
         return ": ".join(part for part in (place, rule, self.key, f"{self.message}{example}{fix}") if part)
 
 
+class AgentUnknown(OverlordError):
+    """Nobody knows the agent that a session is to be worked by, or it cannot work. The message is a sentence for a person."""
+
+
 class ContractError(OverlordError):
     """A contract cannot be worked by. The message has every problem, one a line; `problems` has them as values."""
 

@@ -1,8 +1,9 @@
 """The settings of coding agents beside the native one, and of the MCP servers that sessions are offered."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from minion.protocol import ACP, NATIVE, PROGRAMS, AgentChoice, McpServer, acp_command, read_agent_name
 from overlord.domain.launch import AgentProgram
@@ -63,7 +64,7 @@ McpName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,39}$")]
 """A server's name; `overlord` is the session's own."""
 
 
-def resolved(name: str, known: dict[str, AgentSettings]) -> AgentChoice:
+def resolved(name: str, known: Mapping[str, AgentSettings]) -> AgentChoice:
     """The program of an agent's name. Raises ValueError, with what there is, for a name of nobody."""
     name = read_agent_name(name)
     own = known.get(name, AgentSettings())
@@ -79,7 +80,7 @@ def resolved(name: str, known: dict[str, AgentSettings]) -> AgentChoice:
     return AgentChoice(name=name, program=program, command=own.command, arguments=own.arguments)
 
 
-def program_of(choice: AgentChoice, known: dict[str, AgentSettings], *, base: str) -> AgentProgram | None:
+def program_of(choice: AgentChoice, known: Mapping[str, AgentSettings], *, base: str) -> AgentProgram | None:
     """What a runner needs to have for an agent; None for the native one. `base` is the image sessions run in."""
     if choice.program == NATIVE:
         return None
@@ -111,3 +112,6 @@ def check_names(value: dict[str, AgentSettings]) -> dict[str, AgentSettings]:
         if not own.program and name not in PROGRAMS and not name.startswith(f"{ACP}:"):
             raise ValueError(f"{name}: say what drives it, as program: codex or program: acp:COMMAND")
     return value
+
+
+AgentsByName = Annotated[dict[str, AgentSettings], AfterValidator(check_names)]

@@ -17,7 +17,7 @@ from overlord.domain.text.plain_yaml import load_yaml
 from overlord.domain.text.problem import first_problem
 from overlord.domain.text.reference import is_full_name
 from overlord.errors import SettingsError
-from overlord.settings.agents import AgentSettings, McpName, McpSettings, check_names, resolved
+from overlord.settings.agents import AgentsByName, McpName, McpSettings
 from overlord.settings.chat import Briefing, Slack
 from overlord.settings.env import ENVIRONMENT, from_environment, home_of, reason_of
 from overlord.settings.file import RawSettings, found_at, has_at, merged_over, put_at, read_yaml
@@ -43,6 +43,7 @@ from overlord.settings.page import Page
 from overlord.settings.space import (
     RepositoryText,
     SpaceSettings,
+    check_chosen,
     check_merge,
     completed,
     keys_of,
@@ -109,7 +110,7 @@ class Settings(Section):
     docker: DockerEngine
     process: ProcessSessions
     agent: str
-    agents: dict[str, AgentSettings]
+    agents: AgentsByName
     mcp: dict[McpName, McpSettings]
     spaces: dict[RepositoryText, SpaceSettings]
     _raw: RawSettings = PrivateAttr(default_factory=RawSettings)
@@ -160,21 +161,9 @@ class Settings(Section):
             raise ValueError(f"endpoints.{PRIMARY}: this name is that of the model section")
         return self
 
-    @field_validator("agents")
-    @classmethod
-    def _agents_are_named(cls, value: dict[str, AgentSettings]) -> dict[str, AgentSettings]:
-        return check_names(value)
-
     @model_validator(mode="after")
     def _agents_exist(self) -> "Settings":
-        asked = {"agent": self.agent} | {
-            f"spaces.{name}.agent": own.agent for name, own in self.spaces.items()
-        }
-        for key, agent in asked.items():
-            try:
-                resolved(agent, self.agents)
-            except ValueError as error:
-                raise ValueError(f"{key}: {error}") from None
+        check_chosen(self.agent, self.spaces, self.agents)
         return self
 
     @model_validator(mode="after")

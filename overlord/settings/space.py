@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field, SecretStr, field_validator
 from minion.protocol import Scope, ScopeMode, SessionKind
 from overlord.domain.repositories.extent import Extent
 from overlord.domain.text.reference import is_full_name
-from overlord.settings.agents import McpName, McpSettings
+from overlord.settings.agents import AgentSettings, McpName, McpSettings, resolved
 from overlord.settings.chat import Approver
 from overlord.settings.model import BudgetLimits, Section, VariableName
 from overlord.settings.work import Checks, Delivery, Intake, Labels, Questions, Sessions
@@ -85,6 +85,8 @@ class SpaceSettings(Section):
     four_eyes: bool
     agent: str
     """The coding agent that works here, where a contract's role and the issue's labels say nothing else."""
+    issue_agents: dict[int, str] = Field(default_factory=dict)
+    """The agents of single issues, by number, whatever labels and contract say."""
     mcp: dict[McpName, McpSettings]
     """Servers of tools that sessions are offered, by name."""
 
@@ -137,6 +139,21 @@ class SpaceSettings(Section):
     def extent(self) -> Extent:
         """How much of the repository is fetched."""
         return Extent(history_depth=self.history_depth, submodules=self.submodules, lfs=self.lfs)
+
+
+def check_chosen(
+    general: str, spaces: Mapping[str, SpaceSettings], known: Mapping[str, AgentSettings]
+) -> None:
+    """Raises ValueError for an agent that is named and that there is not."""
+    asked = {"agent": general}
+    for name, own in spaces.items():
+        asked[f"spaces.{name}.agent"] = own.agent
+        asked |= {f"spaces.{name}.issue_agents.{issue}": agent for issue, agent in own.issue_agents.items()}
+    for key, agent in asked.items():
+        try:
+            resolved(agent, known)
+        except ValueError as error:
+            raise ValueError(f"{key}: {error}") from None
 
 
 def check_merge(value: str) -> str:

@@ -77,9 +77,11 @@ class Stage:
 
     # Facts, as the engine writes them on its way
 
-    async def claimed(self, title: str = "add() subtracts", body: str = "") -> Job:
+    async def claimed(
+        self, title: str = "add() subtracts", body: str = "", *, labels: Sequence[str] = ()
+    ) -> Job:
         """QUEUED: an issue was taken up, and its base is in the mirror."""
-        number = await self.world.forge.open_issue(REPO, title, body, labels=["nebulus-ready"])
+        number = await self.world.forge.open_issue(REPO, title, body, labels=["nebulus-ready", *labels])
         return await self.claimed_issue(number)
 
     async def claimed_issue(self, number: int) -> Job:

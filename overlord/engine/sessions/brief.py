@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from minion.protocol import Answer, Finding, Limits, Message, Report, SessionKind
 from overlord.domain.budgets.budget import NANO, Unit
-from overlord.domain.contracts.asked import read_asked
+from overlord.domain.contracts.asked import Asked, read_asked
+from overlord.domain.contracts.contract import Role
 from overlord.domain.contracts.turn import Turn
 from overlord.domain.evaluation import Verdict
 from overlord.domain.identifiers import Sha
@@ -19,7 +20,7 @@ from overlord.engine.contracts import consult, terms
 from overlord.engine.conversation import issue_comments
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.scope.allow import Allowed
-from overlord.engine.sessions import capacity, launcher, untested
+from overlord.engine.sessions import agent_choice, capacity, launcher, untested
 from overlord.engine.sessions.guidance import guidance
 from overlord.engine.skills import select_skills
 from overlord.settings.model import BudgetLimits
@@ -30,13 +31,31 @@ from overlord.store.contracts import job_contracts
 from overlord.store.conversation import follow_ups, steering
 
 
+async def worker(parts: Parts, job: Job) -> tuple[str, Role]:
+    """Who works in the job's next session: the role's name, and what the contract says of it."""
+    works = _works(await parts.turn_of(job), read_asked(job.consultation))
+    return works.role_name, works.role
+
+
+def _works(turn: Turn, asked: Asked | None) -> Turn:
+    return turn if asked is None else Turn.in_phase(turn.contract, turn.phase_name, asked.role)
+
+
 async def work_session(
-    parts: Parts, job: Job, *, branch: str, base: Sha, writable: Allowed, layer: str, hints: untested.Guidance
+    parts: Parts,
+    job: Job,
+    *,
+    branch: str,
+    base: Sha,
+    writable: Allowed,
+    layer: str,
+    hints: untested.Guidance,
+    agent: agent_choice.Chosen,
 ) -> tuple[Session, Chosen]:
     """A session of a role on a job, and the skills it is offered."""
     turn, asked = await parts.turn_of(job), read_asked(job.consultation)
     known = await parts.database.read(lambda c: _context(c, job, turn))
-    works = turn if asked is None else Turn.in_phase(turn.contract, turn.phase_name, asked.role)
+    works = _works(turn, asked)
     limits = _limits(parts, job, works, known)
     tokens, nusd = _caps(parts.settings.space(job.space).budget, works, known)
     scope = writable.scope if asked is None else consult.NOTHING
@@ -68,6 +87,7 @@ async def work_session(
         skills=tuple(skill.text_offered for skill in chosen.offered),
         traced=parts.settings.tracing.is_on,
         terms=await terms.terms_of(parts, job, works, base, asked),
+        agent=agent.agent,
     )
     session = prepared(
         brief,
@@ -77,6 +97,7 @@ async def work_session(
         time_limit_s=limits.time_s,
         token_budget=tokens,
         nusd_budget=nusd,
+        model=agent.model,
     )
     return session, chosen
 

@@ -19,6 +19,7 @@ from overlord.engine.runtime.progress import Progress
 from overlord.engine.scope import approve
 from overlord.engine.scope.allow import Allowed, allowed
 from overlord.engine.sessions import (
+    agent_choice,
     apply_answers,
     brief,
     capacity,
@@ -29,11 +30,12 @@ from overlord.engine.sessions import (
     untested,
 )
 from overlord.engine.sessions import existing_work as found
+from overlord.engine.sessions.agent_choice import Chosen
 from overlord.engine.sessions.environment import EnvironmentFailed
 from overlord.engine.sessions.lost_work import AskPerson
 from overlord.engine.sessions.preconditions import Wait, first_wait
 from overlord.engine.skills import select_skills
-from overlord.errors import ContractError, GitFailed, RunnerRefused
+from overlord.errors import AgentUnknown, ContractError, GitFailed, RunnerRefused
 from overlord.failpoints import Failpoint
 from overlord.store import jobs, sessions
 from overlord.store.budgets import exchanges, grants
@@ -89,7 +91,8 @@ async def _prepare_work(parts: Parts, job: Job) -> Progress:
         base = (job.base_sha if job.head_sha else None) or base  # one that mends another begins on its work
         job = await begin.ensure(parts, job, base)
         writable = await allowed(parts, job, base=base)
-    except ContractError as error:
+        agent = await _agent(parts, job)
+    except (ContractError, AgentUnknown) as error:
         return await _refuse(parts, job, Subject.DISPATCH_REFUSED, str(error))
     except ScopeError as error:
         return await _refuse(parts, job, Subject.DISPATCH_REFUSED, f"The scope does not parse: {error}")
@@ -104,7 +107,13 @@ async def _prepare_work(parts: Parts, job: Job) -> Progress:
     layer = await setup.ensure(parts, job, await environment.allowed(parts, job, base))
     if layer is None:
         return Progress.IDLE
-    return await _prepare_session(parts, job, base, branch, _Given(writable, hints, layer))
+    return await _prepare_session(parts, job, base, branch, _Given(writable, hints, layer, agent))
+
+
+async def _agent(parts: Parts, job: Job) -> Chosen:
+    """Who works in the next session. Raises AgentUnknown."""
+    role_name, role = await brief.worker(parts, job)
+    return agent_choice.chosen(parts.settings, job, role, role_name)
 
 
 class _Given(NamedTuple):
@@ -113,10 +122,11 @@ class _Given(NamedTuple):
     writable: Allowed
     hints: untested.Guidance
     layer: str
+    agent: Chosen
 
 
 async def _prepare_session(parts: Parts, job: Job, base: Sha, branch: str, given: _Given) -> Progress:
-    writable, hints, layer = given
+    writable, hints, layer, agent = given
     session, chosen = await brief.work_session(
         parts,
         job,
@@ -125,6 +135,7 @@ async def _prepare_session(parts: Parts, job: Job, base: Sha, branch: str, given
         writable=_with_hints(job, writable, hints),
         layer=layer,
         hints=hints,
+        agent=agent,
     )
 
     def may(connection: sqlite3.Connection) -> bool:

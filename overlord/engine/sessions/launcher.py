@@ -15,10 +15,11 @@ from pathlib import Path
 from minion.protocol import Brief, Limits, Scope, SessionKind
 from overlord.domain.identifiers import SessionId, Sha
 from overlord.domain.job import Job
-from overlord.domain.launch import Launch
+from overlord.domain.launch import AgentProgram, Launch
 from overlord.domain.session import Session, session_id
 from overlord.domain.text.plain import defused_line
 from overlord.engine.runtime.parts import Parts
+from overlord.engine.sessions import agent_choice
 from overlord.engine.sessions.environment import EnvironmentFailed
 from overlord.errors import Unobtainable
 from overlord.failpoints import Failpoint
@@ -114,6 +115,7 @@ class _Equipment:
     memory_mb: int
     ready: Path | None = None
     makes_layer: bool = False
+    agent: AgentProgram | None = None
 
 
 async def launch(parts: Parts, job: Job, session: Session) -> None:
@@ -133,6 +135,7 @@ async def launch(parts: Parts, job: Job, session: Session) -> None:
             layer=session.layer,
             makes_layer=own.makes_layer,
             ready=own.ready,
+            agent=own.agent,
         )
     )
 
@@ -149,6 +152,7 @@ async def _for_work(parts: Parts, job: Job, session: Session) -> _Equipment:
         environment={"MINION_SCOPE": session.scope},
         memory_mb=parts.settings.space(job.space).sessions.memory_mb,
         ready=ready,
+        agent=agent_choice.program(parts.settings, session) if session.kind is SessionKind.WORK else None,
     )
 
 

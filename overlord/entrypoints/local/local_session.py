@@ -65,8 +65,11 @@ class LocalSession:
         }
         known = [*(item for item in records.every(self.place) if item.number != record.number), record]
         scopes = {item.number: list(item.scope) for item in known if item.scope}
-        if scopes:
-            overrides["spaces"] = {self.place.repository: {"issue_scopes": scopes}}
+        agents = {item.number: item.agent for item in known if item.agent}
+        own: dict[str, Any] = {"issue_scopes": scopes} if scopes else {}
+        own |= {"issue_agents": agents} if agents else {}
+        if own:
+            overrides["spaces"] = {self.place.repository: own}
         if record.runner:
             overrides["runner"] = record.runner
         if record.budget_usd is not None:

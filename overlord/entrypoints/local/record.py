@@ -39,6 +39,8 @@ class Record:
     model: str = ""
     runner: str = ""
     budget_usd: float | None = None
+    agent: str = ""
+    """The coding agent the user named; empty for the contract's, or the settings'."""
     accepts: bool = False
     """Whether what an architect proposes counts as the user's answer to its questions."""
     merge: str = ""

@@ -41,6 +41,7 @@ class WorkRequest:
     model: str = ""
     runner: str = ""
     budget_usd: float | None = None
+    agent: str = ""
     kind: RequestKind | None = None
     """What its job is for, where that is more than an issue."""
     options: RequestOptions = field(default_factory=RequestOptions)
@@ -67,6 +68,7 @@ class WorkRequest:
             merge=self.merge or record.merge,
             proposes=self.proposes or record.proposes,
             fixes=self.fixes or record.fixes,
+            agent=self.agent or record.agent,
         )
 
 

@@ -8,6 +8,7 @@ import typer
 
 from overlord.entrypoints.cli.commands.run import (
     Act,
+    Agent,
     Base,
     Budget,
     Json,
@@ -15,6 +16,7 @@ from overlord.entrypoints.cli.commands.run import (
     Repo,
     Runner,
     Scope,
+    agent_name,
     body_text,
     in_local_session,
 )
@@ -79,6 +81,7 @@ def build(
     scope: Scope = [],  # noqa: B006 - Typer reads it
     model: Model = "",
     runner: Runner = None,
+    agent: Agent = "",
     budget: Budget = None,
     base: Base = "",
     json: Json = False,
@@ -103,6 +106,7 @@ def build(
             model=model,
             runner=runner or "",
             budget_usd=budget,
+            agent=agent_name(agent),
             merge=wish(merge),
             proposes=pull_request,
         )
@@ -124,6 +128,7 @@ def fix(
     scope: Scope = [],  # noqa: B006 - Typer reads it
     model: Model = "",
     runner: Runner = None,
+    agent: Agent = "",
     budget: Budget = None,
     json: Json = False,
 ) -> None:
@@ -141,6 +146,7 @@ def fix(
             model=model,
             runner=runner or "",
             budget_usd=budget,
+            agent=agent_name(agent),
             merge=wish(merge),
             proposes=pull_request,
         )

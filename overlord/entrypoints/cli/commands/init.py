@@ -9,7 +9,7 @@ import typer
 
 from overlord.domain.text.plain import count
 from overlord.entrypoints.cli.commands.build import MergeAsked, PullRequest, wish
-from overlord.entrypoints.cli.commands.run import Budget, Model, Runner, in_local_session
+from overlord.entrypoints.cli.commands.run import Agent, Budget, Model, Runner, agent_name, in_local_session
 from overlord.entrypoints.invocation import choose_repository
 from overlord.entrypoints.terminal.show import as_json, line, show_text
 from overlord.errors import Refused
@@ -88,6 +88,7 @@ def init(
     pull_request: PullRequest = False,
     model: Model = "",
     runner: Runner = None,
+    agent: Agent = "",
     budget: Budget = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON; asks nothing.")] = False,
 ) -> None:
@@ -119,6 +120,7 @@ def init(
             model=model,
             runner=runner or "",
             budget_usd=budget,
+            agent=agent_name(agent),
         )
         return lambda local_session: first_contract.init(local_session, asked)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from minion.protocol import read_agent_name
 from overlord.entrypoints.invocation import choose_repository
 from overlord.entrypoints.local.build.requirement import BODY_CHARS, TITLE_CHARS
 from overlord.entrypoints.process_environment import environment
@@ -42,6 +43,12 @@ Model = Annotated[str, typer.Option(help="The model; if absent, the configured o
 Runner = Annotated[
     RunnerName | None, typer.Option(help="What sessions run in: containers, or processes of yours.")
 ]
+Agent = Annotated[
+    str,
+    typer.Option(
+        help="Who works: native, claude-code, codex, opencode, aider, cursor, gemini, acp:COMMAND; if absent, the contract's."
+    ),
+]
 Budget = Annotated[float | None, typer.Option(min=0.01, help="The most it may cost, in USD.")]
 Scope = Annotated[
     list[str], typer.Option(help="Which files it may write, as src/**; may be given more than once.")
@@ -64,6 +71,7 @@ def run(
     scope: Scope = [],  # noqa: B006 - Typer reads it
     model: Model = "",
     runner: Runner = None,
+    agent: Agent = "",
     budget: Budget = None,
     base: Base = "",
     json: Json = False,
@@ -84,6 +92,7 @@ def run(
             model=model,
             runner=runner or "",
             budget_usd=budget,
+            agent=agent_name(agent),
         )
         return lambda local_session: start.run(local_session, work_request)
 
@@ -99,6 +108,7 @@ def resume(
     repo: Repo = ".",
     model: Model = "",
     runner: Runner = None,
+    agent: Agent = "",
     budget: Budget = None,
     merge: MergeNow = None,
     json: Json = False,
@@ -108,7 +118,7 @@ def resume(
     def go_on() -> Act:
         from overlord.entrypoints.local import start
 
-        work_request = _work_request(model, runner, budget, merge=merge)
+        work_request = _work_request(model, runner, budget, agent, merge=merge)
         return lambda local_session: start.resume(local_session, number, work_request)
 
     def attach(place: "Place", shown: "Screen") -> Awaitable[int | None]:
@@ -127,6 +137,7 @@ def retry(
     repo: Repo = ".",
     model: Model = "",
     runner: Runner = None,
+    agent: Agent = "",
     budget: Budget = None,
     json: Json = False,
 ) -> None:
@@ -135,7 +146,7 @@ def retry(
     def again() -> Act:
         from overlord.entrypoints.local import start
 
-        work_request = _work_request(model, runner, budget)
+        work_request = _work_request(model, runner, budget, agent)
         return lambda local_session: start.retry(local_session, number, work_request)
 
     in_local_session(repo, json, again)
@@ -188,13 +199,25 @@ def history(
 
 
 def _work_request(
-    model: str, runner: RunnerName | None, budget: float | None, *, merge: bool | None = None
+    model: str, runner: RunnerName | None, budget: float | None, agent: str, *, merge: bool | None = None
 ) -> "WorkRequest":
     from overlord.entrypoints.local.build.offer_merge import MergeWish
     from overlord.entrypoints.local.start import WorkRequest
 
     said = {True: MergeWish.YES, False: MergeWish.NO, None: MergeWish.UNSAID}
-    return WorkRequest(model=model, runner=runner or "", budget_usd=budget, merge=said[merge])
+    return WorkRequest(
+        model=model, runner=runner or "", budget_usd=budget, merge=said[merge], agent=agent_name(agent)
+    )
+
+
+def agent_name(text: str) -> str:
+    """The name of an agent as it was typed; empty for none. Raises BadParameter for what can be none."""
+    if not text:
+        return ""
+    try:
+        return read_agent_name(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def body_text(body: str, file: str) -> str:

@@ -39,6 +39,7 @@ class InitRequest:
     proposes: bool = False
     documents: tuple[Document, ...] = ()
     model: str = ""
+    agent: str = ""
     runner: str = ""
     budget_usd: float | None = None
 
@@ -57,6 +58,7 @@ async def init(local_session: LocalSession, asked: InitRequest) -> int:
         title=title,
         body=BODY,
         model=asked.model,
+        agent=asked.agent,
         runner=asked.runner,
         budget_usd=asked.budget_usd,
         kind=RequestKind.INIT,
