@@ -3,6 +3,7 @@ fix, what was tried before, answers and messages."""
 
 import sqlite3
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from minion.protocol import Answer, Finding, Limits, Message, Report, SessionKind
 from overlord.domain.budgets.budget import NANO, Unit
@@ -41,16 +42,17 @@ def _works(turn: Turn, asked: Asked | None) -> Turn:
     return turn if asked is None else Turn.in_phase(turn.contract, turn.phase_name, asked.role)
 
 
+class Given(NamedTuple):
+    """What a session is given beside its job: decided before it is described."""
+
+    writable: Allowed
+    hints: untested.Guidance
+    layer: str
+    agent: agent_choice.Chosen
+
+
 async def work_session(
-    parts: Parts,
-    job: Job,
-    *,
-    branch: str,
-    base: Sha,
-    writable: Allowed,
-    layer: str,
-    hints: untested.Guidance,
-    agent: agent_choice.Chosen,
+    parts: Parts, job: Job, given: Given, *, branch: str, base: Sha
 ) -> tuple[Session, Chosen]:
     """A session of a role on a job, and the skills it is offered."""
     turn, asked = await parts.turn_of(job), read_asked(job.consultation)
@@ -58,7 +60,7 @@ async def work_session(
     works = _works(turn, asked)
     limits = _limits(parts, job, works, known)
     tokens, nusd = _caps(parts.settings.space(job.space).budget, works, known)
-    scope = writable.scope if asked is None else consult.NOTHING
+    scope = given.writable.scope if asked is None else consult.NOTHING
     listing = await parts.git.listing(job.space, base)
     named = files_named_in(job.issue, listing)
     about = {*named, *(item.file for item in known.findings if item.file)}
@@ -76,30 +78,37 @@ async def work_session(
         ),
         branch=branch,
         issue=await issue_comments.with_later_comments(parts, job) if known.is_later else job.issue,
-        scope_reasons=lines(writable.reasons) if asked is None else (),
         model=works.role.model or "default",
-        findings=known.findings if asked is None else (),
-        answers=(*known.answers, *hints.answers),
-        messages=known.messages,
-        tried=known.tried,
-        guidance=await guidance(parts, job, base),
+        guidance=await guidance(parts, job, base, listing),
         named_files=named,
         skills=tuple(skill.text_offered for skill in chosen.offered),
         traced=parts.settings.tracing.is_on,
         terms=await terms.terms_of(parts, job, works, base, asked),
-        agent=agent.agent,
+        agent=given.agent.agent,
+        **_said(known, given, is_asked=asked is not None),
     )
     session = prepared(
         brief,
         job.id,
         at=parts.clock.now(),
-        layer=layer,
+        layer=given.layer,
         time_limit_s=limits.time_s,
         token_budget=tokens,
         nusd_budget=nusd,
-        model=agent.model,
+        model=given.agent.model,
     )
     return session, chosen
+
+
+def _said(known: "_Context", given: Given, *, is_asked: bool) -> dict[str, Any]:
+    """What was found, answered and said so far, as the brief has it; one that is asked a question is told no findings."""
+    return {
+        "scope_reasons": () if is_asked else lines(given.writable.reasons),
+        "findings": () if is_asked else known.findings,
+        "answers": (*known.answers, *given.hints.answers),
+        "messages": known.messages,
+        "tried": known.tried,
+    }
 
 
 def _findings(connection: sqlite3.Connection, job: Job, judged: tuple[Finding, ...]) -> tuple[Finding, ...]:

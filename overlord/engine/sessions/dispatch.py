@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
 
 from minion.protocol import Scope, ScopeError, SessionKind
 from overlord.domain.budgets.budget import NANO, Unit
@@ -31,6 +30,7 @@ from overlord.engine.sessions import (
 )
 from overlord.engine.sessions import existing_work as found
 from overlord.engine.sessions.agent_choice import Chosen
+from overlord.engine.sessions.brief import Given
 from overlord.engine.sessions.environment import EnvironmentFailed
 from overlord.engine.sessions.lost_work import AskPerson
 from overlord.engine.sessions.preconditions import Wait, first_wait
@@ -107,7 +107,7 @@ async def _prepare_work(parts: Parts, job: Job) -> Progress:
     layer = await setup.ensure(parts, job, await environment.allowed(parts, job, base))
     if layer is None:
         return Progress.IDLE
-    return await _prepare_session(parts, job, base, branch, _Given(writable, hints, layer, agent))
+    return await _prepare_session(parts, job, base, branch, Given(writable, hints, layer, agent))
 
 
 async def _agent(parts: Parts, job: Job) -> Chosen:
@@ -116,27 +116,10 @@ async def _agent(parts: Parts, job: Job) -> Chosen:
     return agent_choice.chosen(parts.settings, job, role, role_name)
 
 
-class _Given(NamedTuple):
-    """What a session is given."""
-
-    writable: Allowed
-    hints: untested.Guidance
-    layer: str
-    agent: Chosen
-
-
-async def _prepare_session(parts: Parts, job: Job, base: Sha, branch: str, given: _Given) -> Progress:
-    writable, hints, layer, agent = given
-    session, chosen = await brief.work_session(
-        parts,
-        job,
-        branch=branch,
-        base=base,
-        writable=_with_hints(job, writable, hints),
-        layer=layer,
-        hints=hints,
-        agent=agent,
-    )
+async def _prepare_session(parts: Parts, job: Job, base: Sha, branch: str, given: Given) -> Progress:
+    writable, hints = given.writable, given.hints
+    described = given._replace(writable=_with_hints(job, writable, hints))
+    session, chosen = await brief.work_session(parts, job, described, branch=branch, base=base)
 
     def may(connection: sqlite3.Connection) -> bool:
         now = jobs.get(connection, job.id)

@@ -102,9 +102,7 @@ def init(
         return
     _begin_repository(path.resolve(), json=json, git_init=git_init)
     documents = _documents(file, json=json)
-    found = _survey(path)
-    if not json:
-        _show_survey(*found)
+    _show_survey(*_survey(path), is_quiet=json)
 
     def begin() -> "Act":
         from overlord.entrypoints.local.init import first_contract
@@ -192,7 +190,9 @@ def _tell(path: Path, *, write: bool, json: bool) -> None:
         )
 
 
-def _show_survey(found: "Checkout", seen: "Survey") -> None:
+def _show_survey(found: "Checkout", seen: "Survey", *, is_quiet: bool = False) -> None:
+    if is_quiet:
+        return
     show_text(f"{found.place} at {seen.commit[:12]}\n")
     for name, text in _rows(seen):
         show_text(f"  {name:<10}{line(text)}")
