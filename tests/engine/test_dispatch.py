@@ -43,7 +43,7 @@ async def test_a_session_is_prepared_with_what_stands_at_base_and_started_once_i
         assert (job.state, prepared.state, stage.held()) == (JobState.QUEUED, SessionState.PREPARED, [])
         told = await brief(stage)
         assert (told["base_sha"], told["head_sha"]) == (job.base_sha, job.base_sha)
-        assert told["guidance"] == "AGENTS.md:\nBe kind.\n"
+        assert told["guidance"] == "AGENTS.md:\nBe kind."
         assert told["named_files"] == ["calc.py"]
         assert (await stage.step(dispatch.step)).state is JobState.QUEUED, "its door is closed"
         await opened(stage)
