@@ -33,7 +33,7 @@ class JobOutcome:
     is_delivered: bool = False
     is_first_pass: bool = False
     revisions: int = 0
-    agent: str = "minion"
+    agent: str = ""
     model: str = ""
     cost: Cost = NO_COST
     rules: tuple[str, ...] = ()
@@ -117,12 +117,21 @@ def between(
             ways.get(row["job_id"], _Way()),
             spent.get(row["job_id"], _Spent()),
             against.get(row["job_id"], ()),
+            _workers(connection, row["job_id"]),
         )
         for row in ended
     ]
 
 
-def _outcome(row: sqlite3.Row, way: _Way, spent: _Spent, rules: Iterable[str]) -> JobOutcome:
+def _workers(connection: sqlite3.Connection, job_id: int) -> Sequence[str]:
+    """The agents of its work sessions, each once, in the order they began."""
+    query = "SELECT agent FROM sessions WHERE job_id = ? AND kind = 'work' ORDER BY rowid"
+    return list(dict.fromkeys(row["agent"] for row in connection.execute(query, (job_id,))))
+
+
+def _outcome(
+    row: sqlite3.Row, way: _Way, spent: _Spent, rules: Iterable[str], workers: Sequence[str]
+) -> JobOutcome:
     return JobOutcome(
         job_id=row["job_id"],
         space=row["space"],
@@ -133,6 +142,7 @@ def _outcome(row: sqlite3.Row, way: _Way, spent: _Spent, rules: Iterable[str]) -
         is_delivered=way.is_delivered,
         is_first_pass=way.is_first_pass,
         revisions=way.revisions,
+        agent=", ".join(workers),
         model=spent.model,
         cost=spent.cost,
         rules=tuple(rules),

@@ -122,6 +122,62 @@ class Trends:
     """The most frequent first."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeagueRow:
+    """What the jobs of one agent with one model came to, in one repository."""
+
+    agent: str
+    """The agents that worked, in the order they began, as `native` or `native, codex`; empty where no session began."""
+    model: str
+    """Whose replies the first session had; empty where none was asked, as where an agent asks a service of its own."""
+    space: str
+    """Empty for all repositories together."""
+    figures: Figures
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class League:
+    """How each agent and model did over some days."""
+
+    at: datetime
+    since: datetime
+    days: int
+    space: str
+    """Empty for all repositories."""
+    agents: tuple[LeagueRow, ...]
+    """Over all the repositories asked for, those with most jobs first."""
+    spaces: tuple[LeagueRow, ...]
+    """The same in each repository."""
+
+
+def league(tallies: Iterable[tuple[str, str, Tally]], *, at: datetime, days: int, space: str = "") -> League:
+    """Of jobs that ended since `window_start`, counted by agent, model and repository: each tally is of one of each, and named by
+    the repository."""
+    found = sorted(tallies, key=lambda item: (item[0], item[1], item[2].name))
+    together: dict[tuple[str, str], list[Tally]] = {}
+    for agent, model, tally in found:
+        together.setdefault((agent, model), []).append(tally)
+    whole = [
+        LeagueRow(agent=agent, model=model, space="", figures=figures(items))
+        for (agent, model), items in together.items()
+    ]
+    rank = {(row.agent, row.model): row.figures.ended for row in whole}
+    each = [
+        LeagueRow(agent=agent, model=model, space=tally.name, figures=figures([tally]))
+        for agent, model, tally in found
+    ]
+    return League(
+        at=at,
+        since=window_start(at, days),
+        days=days,
+        space=space,
+        agents=tuple(sorted(whole, key=lambda row: (-row.figures.ended, row.agent, row.model))),
+        spaces=tuple(
+            sorted(each, key=lambda row: (row.space, -rank[row.agent, row.model], row.agent, row.model))
+        ),
+    )
+
+
 def window_start(at: datetime, days: int) -> datetime:
     """When so many days began, of which the day of a moment is the last. Days are those of UTC."""
     return datetime.combine(at.astimezone(UTC).date(), datetime.min.time(), UTC) - timedelta(days=days - 1)

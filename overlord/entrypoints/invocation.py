@@ -30,6 +30,7 @@ EVERYWHERE = (
         "status",
         "list",
         "trends",
+        "agents",
         "search",
         "queue",
         "why",

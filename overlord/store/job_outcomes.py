@@ -7,9 +7,10 @@ twenty milliseconds, and as many records made here would take ten times that.
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 from overlord.domain.budgets.budget import Cost
 from overlord.domain.evaluation import SHOWN_LAST
@@ -42,22 +43,32 @@ def ended(connection: sqlite3.Connection, wanted: Wanted) -> Ended:
     )
 
 
+def by_agent(connection: sqlite3.Connection, wanted: Wanted) -> list[tuple[str, str, Tally]]:
+    """The same by agent, model and repository: each tally has the repository's name."""
+    where, values = _where(wanted)
+    query = f"""SELECT agent, model, space, {_SUMS} FROM job_outcomes WHERE {where}
+                GROUP BY agent, model, space"""  # noqa: S608 - words of ours
+    return [(row[0], row[1], _tally(row[2:])) for row in connection.execute(query, values)]
+
+
 def _tallies(connection: sqlite3.Connection, by: str, wanted: Wanted) -> Iterator[Tally]:
     where, values = _where(wanted)
     query = f"SELECT {by}, {_SUMS} FROM job_outcomes WHERE {where} GROUP BY {by}"  # noqa: S608 - words of ours
-    for name, jobs, merged, delivered, first_pass, revisions, tokens, nusd, times in connection.execute(
-        query, values
-    ):
-        yield Tally(
-            name=name,
-            ended=jobs,
-            merged=merged,
-            delivered=delivered,
-            first_pass=first_pass,
-            revisions=revisions,
-            cost=Cost(tokens=tokens, nusd=nusd),
-            pull_ms=tuple(map(int, times.split(","))) if times else (),
-        )
+    yield from map(_tally, connection.execute(query, values))
+
+
+def _tally(row: Sequence[Any]) -> Tally:
+    name, jobs, merged, delivered, first_pass, revisions, tokens, nusd, times = row
+    return Tally(
+        name=name,
+        ended=jobs,
+        merged=merged,
+        delivered=delivered,
+        first_pass=first_pass,
+        revisions=revisions,
+        cost=Cost(tokens=tokens, nusd=nusd),
+        pull_ms=tuple(map(int, times.split(","))) if times else (),
+    )
 
 
 def _failures(connection: sqlite3.Connection, wanted: Wanted) -> Iterator[FailurePattern]:

@@ -11,6 +11,7 @@ from overlord.store import jobs
 from tests.cli.conftest import Filled, Overlord
 from tests.cli.test_state import harmful, nothing
 from tests.records import REPO, an_issue, contract
+from tests.stored import claim, prepare
 
 HOSTILE = "=1+1\x1b[2J,\u202e@bob\n[red]x[/]/calc"
 
@@ -61,11 +62,12 @@ def test_one_repository_or_one_model_alone(overlord: Overlord, filled: Filled) -
     assert (found["space"], found["whole"]["ended"]) == (REPO, 2)
     assert json.loads(overlord("trends", "--model", "m", "--json").out)["whole"]["ended"] == 0
     assert overlord("trends", "--space", "acme/none").code == 4
-    assert json.loads(overlord("trends", "--agent", "minion", "--json").out)["whole"]["ended"] > 0
+    filled(two_agents)
+    assert json.loads(overlord("trends", "--agent", "native", "--json").out)["whole"]["ended"] == 1
     assert (
-        overlord("trends", "--agent", "codex")
+        overlord("trends", "--agent", "aider")
         .out.splitlines()[0]
-        .endswith(" by codex: 0 jobs ended, 0 merged")
+        .endswith(" by aider: 0 jobs ended, 0 merged")
     )
 
 
@@ -102,3 +104,37 @@ def test_what_cannot_be_is_wrong_usage(overlord: Overlord, filled: Filled) -> No
     assert both_forms.code == 2 and "not both" in both_forms.err
     assert overlord("trends", "8").code == overlord("trends", "--by", "year").code == 2
     assert overlord("status", "--csv").code == 2
+
+
+def two_agents(connection: sqlite3.Connection) -> None:
+    """Two jobs of one repository by two agents, and one of another repository."""
+    for number, (agent, space) in enumerate((("native", REPO), ("codex", REPO), ("codex", "a/b")), 1):
+        job = claim(connection, number, space)
+        prepare(connection, job, agent=agent)
+        jobs.move(connection, job.id, EventName.STOPPED, at=datetime.now(UTC), data={"reason": "x"})
+
+
+def test_agents_stand_side_by_side_and_in_each_repository(overlord: Overlord, filled: Filled) -> None:
+    filled(two_agents)
+    shown = overlord("agents").out.splitlines()
+    assert shown[0] == "Agents over the last 30 days: 3 jobs ended"
+    assert shown[1].split()[:3] == ["agent", "model", "ended"]
+    assert [line.split()[:3] for line in shown[2:4]] == [["codex", "none", "2"], ["native", "none", "1"]]
+    assert REPO in shown and "a/b" in shown
+    found = json.loads(overlord("agents", "7", "--space", "calc", "--json").out)
+    assert [(row["agent"], row["figures"]["ended"]) for row in found["agents"]] == [
+        ("codex", 1),
+        ("native", 1),
+    ]
+    rows = list(csv.DictReader(io.StringIO(overlord("agents", "--csv").out)))
+    assert [(row["agent"], row["repository"], row["ended"]) for row in rows][:2] == [
+        ("codex", "all", "2"),
+        ("native", "all", "1"),
+    ]
+
+
+def test_without_a_job_there_is_no_league(overlord: Overlord, filled: Filled) -> None:
+    filled(nothing)
+    assert (
+        overlord("agents").out == "Agents over the last 30 days: 0 jobs ended\nNo job ended in these days.\n"
+    )

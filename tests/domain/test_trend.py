@@ -57,6 +57,28 @@ def test_figures_are_those_of_the_jobs() -> None:
     assert found.cost_per_merged == Cost(tokens=250, nusd=3 * NANO // 2)
 
 
+def test_a_league_has_a_row_for_each_agent_and_model_and_one_in_each_repository() -> None:
+    found = trend.league(
+        [
+            ("codex", "m", tally("a/b", [outcome(1)])),
+            ("native", "m", tally("a/b", [outcome(2, is_first_pass=False, revisions=1)])),
+            ("native", "m", tally(REPO, [outcome(3)])),
+        ],
+        at=NOW,
+        days=30,
+    )
+    assert [(row.agent, row.model, row.figures.ended) for row in found.agents] == [
+        ("native", "m", 2),
+        ("codex", "m", 1),
+    ]
+    assert found.agents[0].figures.first_pass_rate == 0.5
+    assert [(row.space, row.agent) for row in found.spaces] == [
+        ("a/b", "native"),
+        ("a/b", "codex"),
+        (REPO, "native"),
+    ]
+
+
 def test_nothing_has_no_rate() -> None:
     found = figures([])
     assert (found.ended, found.merge_rate, found.first_pass_rate, found.revisions_per_job) == (

@@ -273,6 +273,7 @@ def test_help_names_every_verb() -> None:
 - `/overlord trends 30`  how work went over 7, 30 or 90 days, also trends 90 by week owner/repo
 - `/overlord search lint failed`  jobs by words of their issues, findings and transcripts, also search state:failed "exact words" -without
 - `/overlord list`  every job under way, and what each waits for
+- `/overlord agents 30`  how each coding agent and model did over 7, 30 or 90 days, also agents 90 owner/repo
 - `/overlord contract-experience owner/repo`  what happened under a repository's contract
 - `/overlord help`  this list
 (Where a #42 stands, owner/repo#42, the issue's address and a job's number do too. A mention takes the same words.)

@@ -22,6 +22,7 @@ from overlord.store.budgets.exchanges import BudgetBalance
 from overlord.store.checks import evaluations
 from overlord.store.job_history import ENDINGS
 from overlord.store.job_outcomes import Wanted
+from overlord.store.schema.agents import AGENTS
 from overlord.store.schema.migrations import migrate
 from overlord.store.schema.outcomes import OUTCOMES
 from tests.outcomes import JobOutcome, between, counted
@@ -134,6 +135,7 @@ def test_what_a_job_did_is_told_whole(store: sqlite3.Connection) -> None:
             is_delivered=True,
             is_first_pass=False,
             revisions=2,
+            agent="native",
             model="writer",
             cost=Cost(tokens=1000, nusd=NANO),
         )
@@ -236,13 +238,33 @@ def test_jobs_are_chosen_by_model_agent_and_repository(store: sqlite3.Connection
         "all": days,
         "m": replace(days, model="m"),
         "m there": replace(days, model="m", space="a/b"),
-        "minion": replace(days, agent="minion"),
+        "native": replace(days, agent="native"),
         "another": replace(days, agent="codex"),
     }
     found = {name: job_outcomes.ended(store, wanted) for name, wanted in chosen.items()}
     counts = {name: sum(day.ended for day in ended.days) for name, ended in found.items()}
-    assert counts == {"all": 3, "m": 2, "m there": 1, "minion": 3, "another": 0}
-    assert [item.name for item in found["all"].agents] == ["minion"]
+    assert counts == {"all": 3, "m": 2, "m there": 1, "native": 3, "another": 0}
+    assert [item.name for item in found["all"].agents] == ["native"]
+
+
+def test_jobs_are_counted_by_the_agents_that_worked_on_them(store: sqlite3.Connection) -> None:
+    for number, (agents, space) in enumerate(
+        ((("native",), REPO), (("codex",), REPO), (("native", "codex", "native"), "a/b"), ((), REPO)), 1
+    ):
+        job = claimed(store, number, NOW, space)
+        for ordinal, agent in enumerate(agents, 1):
+            session = prepare(store, job, ordinal=ordinal, agent=agent)
+            sessions.end(store, session, at=NOW, ending="exited")
+        end(store, job, EventName.MERGED, NOW)
+    wanted = Wanted(first=NOW.date(), last=NOW.date())
+    found = job_outcomes.by_agent(store, wanted)
+    assert [(agent, tally.name, tally.merged) for agent, _, tally in found] == [
+        ("", REPO, 1),
+        ("codex", REPO, 1),
+        ("native", REPO, 1),
+        ("native, codex", "a/b", 1),
+    ]
+    assert job_outcomes.by_agent(store, replace(wanted, space="a/b")) == found[3:]
 
 
 FACTS = ("pull", "delivered", "revision", "spend", "reserve", "judge", "judge again", "end")
@@ -262,7 +284,7 @@ def test_rows_say_what_the_ledger_says_also_those_of_before(happened: list[tuple
         found = of_last_week(kept)
         rows = kept.execute("SELECT * FROM job_outcomes ORDER BY job_id").fetchall()
         kept.execute("DELETE FROM job_outcomes")
-        for statement in OUTCOMES:
+        for statement in (*OUTCOMES, *AGENTS):
             if statement.lstrip().startswith(("INSERT", "UPDATE", "WITH")):
                 kept.execute(statement)
         again = kept.execute("SELECT * FROM job_outcomes ORDER BY job_id").fetchall()

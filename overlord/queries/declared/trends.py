@@ -58,7 +58,7 @@ class OfTrends:
     agent: Annotated[
         str,
         NamedArgument(
-            name="agent", help="Only jobs that this agent program worked on; so far all are minion's."
+            name="agent", help="Only jobs that this agent program worked on; `native`, `codex`, …."
         ),
     ] = ""
     space: Annotated[str, SpaceOptionArgument()] = ""
@@ -108,14 +108,14 @@ def _view(_look: Look, found: Trends) -> View:
 
 
 def _facts(whole: Figures) -> Part:
-    times = f"{_took(whole.pull_median_s)} (median), {_took(whole.pull_p90_s)} (90th percentile)"
+    times = f"{took(whole.pull_median_s)} (median), {took(whole.pull_p90_s)} (90th percentile)"
     return facts(
-        ("merged", f"{whole.merged:,} of {whole.ended:,} that ended ({_percent(whole.merge_rate)})"),
+        ("merged", f"{whole.merged:,} of {whole.ended:,} that ended ({percent(whole.merge_rate)})"),
         (
             "first pass",
-            f"{whole.first_pass:,} of {whole.delivered:,} delivered without a revision ({_percent(whole.first_pass_rate)})",
+            f"{whole.first_pass:,} of {whole.delivered:,} delivered without a revision ({percent(whole.first_pass_rate)})",
         ),
-        ("revisions", f"{_number(whole.revisions_per_job)} per job"),
+        ("revisions", f"{number(whole.revisions_per_job)} per job"),
         ("label to pull request", times if whole.pull_median_s is not None else "-"),
         ("cost per merged pull request", _cost(whole.cost_per_merged)),
     )
@@ -154,11 +154,11 @@ def _table(name: str, found: Sequence[Breakdown]) -> Table:
             (
                 (title,),
                 (str(item.ended),),
-                (f"{item.merged} ({_percent(item.merge_rate)})",),
-                (_percent(item.first_pass_rate),),
-                (_number(item.revisions_per_job),),
-                (_took(item.pull_median_s),),
-                (_cost_short(item.cost_per_merged),),
+                (f"{item.merged} ({percent(item.merge_rate)})",),
+                (percent(item.first_pass_rate),),
+                (number(item.revisions_per_job),),
+                (took(item.pull_median_s),),
+                (cost_short(item.cost_per_merged),),
             )
             for title, item in rows
         ),
@@ -177,11 +177,13 @@ def _ended(event: str) -> str:
     return known.get(event, event.replace("_", " "))
 
 
-def _percent(rate: float | None) -> str:
+def percent(rate: float | None) -> str:
+    """A rate for people; a dash where there is none."""
     return "-" if rate is None else f"{rate * 100:.0f} %"
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
+    """A number with one decimal, for people."""
     return "-" if value is None else f"{value:.1f}"
 
 
@@ -189,12 +191,13 @@ def _cost(cost: Cost | None) -> str:
     return "-" if cost is None else cost_text(cost)
 
 
-def _cost_short(cost: Cost | None) -> str:
+def cost_short(cost: Cost | None) -> str:
     """Money alone where there is a price."""
     return _cost(cost).rpartition(" for ")[2]
 
 
-def _took(seconds: float | None) -> str:
+def took(seconds: float | None) -> str:
+    """How long something took, for people."""
     if seconds is None:
         return "-"
     minutes = round(seconds / 60)
