@@ -240,7 +240,7 @@ async def test_what_is_no_plain_file_is_never_a_pass(world: World) -> None:
     ):
         listed = body.split(f"`{FOLDER}/{name}.yaml`")[1].split("\n- ")[0]
         assert words in listed, body
-    assert "skill/misplaced" in body
+    assert "skill/beside" in body
     for files in ({KNOWN: None, FOLDER: Link("../docs")}, {KNOWN: None, ".nebulus": Link("docs")}):
         linked = await pulled(world, dict[str, Content | None](files))
         assert told(world, linked) == ((LABEL,), ["pending"], 1), files

@@ -1,5 +1,7 @@
 """`.nebulus/skills/*.yaml`: instructions a Minion can load when an issue's words, labels or files call for them.
 
+A folder with a `SKILL.md`, as other agents have them (`folder.py`), is a skill too.
+
 What the file does not understand it refuses, in a sentence that names the key. What is in it is text for a model and
 nothing else: no key of it runs, opens or grants anything.
 """
@@ -25,6 +27,9 @@ from overlord.domain.text.problem import first_problem
 from overlord.domain.text.untrusted_yaml import UntrustedYamlError, compose_yaml, value_of
 
 SKILLS_DIRECTORY = ".nebulus/skills"
+FOLDERS = (SKILLS_DIRECTORY, ".claude/skills")
+"""Where folders with a `SKILL.md` are read from."""
+FOLDER_FILE = "SKILL.md"
 MOST_TEXT = 20_000
 """Instructions and examples together: what one tool's output shows a model without a cut."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
@@ -47,14 +52,32 @@ class SkillFileError(ValueError):
 
 
 def is_skill_path(path: str) -> bool:
-    """Whether a path is where skills are read from; directories below it are not."""
+    """Whether a path is where skills are read from: a YAML file, or the `SKILL.md` of a folder."""
     place = PurePosixPath(path)
-    return str(place.parent) == SKILLS_DIRECTORY and place.suffix == ".yaml"
+    return (str(place.parent) == SKILLS_DIRECTORY and place.suffix == ".yaml") or is_folder_skill(path)
+
+
+def is_folder_skill(path: str) -> bool:
+    """Whether a path is the `SKILL.md` of a skill that is a folder."""
+    place = PurePosixPath(path)
+    return place.name == FOLDER_FILE and str(place.parent.parent) in FOLDERS
+
+
+def has_folder_form(path: str) -> bool:
+    """Whether a file is read as a `SKILL.md`, wherever it lies."""
+    return PurePosixPath(path).name == FOLDER_FILE
+
+
+def is_beside_skill(path: str) -> bool:
+    """Whether a path is of a skill that is a folder, and not its `SKILL.md`: a script, a template, a text it speaks of."""
+    place = PurePosixPath(path)
+    return not is_folder_skill(path) and any(str(parent) in FOLDERS for parent in place.parents[1:])
 
 
 def touches_skills(path: str) -> bool:
     """Whether a change to a path is a change to what is, or looks like, a skill, in any spelling of case."""
-    return path.casefold().startswith(f"{SKILLS_DIRECTORY}/") or path.casefold() == SKILLS_DIRECTORY
+    folded = path.casefold()
+    return any(folded == folder or folded.startswith(f"{folder}/") for folder in FOLDERS)
 
 
 def _in_one_line(value: str) -> str:
@@ -120,17 +143,17 @@ class Triggers(BaseModel):
         description="Globs, as in .gitignore and from the root, of files the issue names or a revision is about.",
     )
 
-    @model_validator(mode="after")
-    def _check_when(self) -> "Triggers":
-        if not (self.keywords or self.labels or self.file_patterns):
-            raise ValueError("say at least one keyword, label or file pattern, or the skill is never offered")
-        return self
-
     @property
     def key(self) -> tuple[frozenset[str], ...]:
         """What tells these triggers from others: the same whatever their order and case."""
         folded = (frozenset(map(str.casefold, values)) for values in (self.keywords, self.labels))
         return (*folded, frozenset(self.file_patterns))
+
+
+def _says_when(triggers: Triggers) -> Triggers:
+    if not any(triggers.key):
+        raise ValueError("say at least one keyword, label or file pattern, or the skill is never offered")
+    return triggers
 
 
 class Skill(BaseModel):
@@ -150,7 +173,7 @@ class Skill(BaseModel):
     tags: Annotated[tuple[Words, ...], Field(max_length=20), BeforeValidator(_once)] = Field(
         default=(), description="For people who look for it."
     )
-    triggers: Triggers = Field(description="When it is offered.")
+    triggers: Annotated[Triggers, AfterValidator(_says_when)] = Field(description="When it is offered.")
     instructions: Text = Field(description="What an agent is given when it loads the skill. Markdown.")
     examples: Annotated[tuple[Text, ...], Field(max_length=20), BeforeValidator(_as_tuple)] = Field(
         default=(), description="Given after the instructions."
@@ -161,6 +184,11 @@ class Skill(BaseModel):
     author: Annotated[str, Field(max_length=100), AfterValidator(_in_one_line)] = Field(
         default="", description="Whom to ask about it."
     )
+
+    @property
+    def is_general(self) -> bool:
+        """Whether it says nothing of when it is offered, so that it is offered to whoever has room for it."""
+        return not any(self.triggers.key)
 
     @model_validator(mode="after")
     def _fits(self) -> "Skill":
@@ -182,7 +210,11 @@ class Skill(BaseModel):
 
 
 def parse_skill(content: bytes, path: str) -> Skill:
-    """Read a file. Raises SkillFileError."""
+    """Read a file of either format. Raises SkillFileError."""
+    if has_folder_form(path):
+        from overlord.domain.skills.folder import parse_folder_skill  # it reads what is declared here
+
+        return parse_folder_skill(content, path)
     try:
         node = compose_yaml(content, path)
         if not isinstance(node, yaml.MappingNode):

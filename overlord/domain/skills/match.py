@@ -20,6 +20,8 @@ _UNSPACED = re.compile(
 )
 """Scripts in which a word is not parted from the next one."""
 _LABEL, _FILE, _KEYWORD = 100, 10, 1
+_GENERAL = 0.5
+"""Of a skill that says nothing of when it is offered: less than of any that fits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +72,14 @@ def at_base_of(reviews: Sequence[SkillReview]) -> tuple[SkillAtBase, ...]:
     )
 
 
-def fit(skill: Skill, issue: Issue, files: Collection[str]) -> int:
+def fit(skill: Skill, issue: Issue, files: Collection[str]) -> float:
     """How well a skill's triggers fit: a label counts more than a file, a file more than a word; 0 when none does."""
     triggers = skill.triggers
+    if skill.is_general:
+        return _GENERAL
     labels = {label.casefold() for label in issue.labels}
     text = f"{issue.title}\n{issue.body}".casefold()
-    score = _LABEL * sum(label.casefold() in labels for label in triggers.labels)
+    score: float = _LABEL * sum(label.casefold() in labels for label in triggers.labels)
     score += _KEYWORD * sum(_mentions(text, keyword.casefold()) for keyword in triggers.keywords)
     if triggers.file_patterns and files:
         spec = GitIgnoreSpec.from_lines(f"/{pattern}" for pattern in triggers.file_patterns)

@@ -9,7 +9,7 @@ from hashlib import sha256
 
 from overlord.domain.identifiers import Sha
 from overlord.domain.repositories.forge import PulledFile, TreeEntry
-from overlord.domain.skills.file import SKILLS_DIRECTORY, is_skill_path, touches_skills
+from overlord.domain.skills.file import FOLDERS, SKILLS_DIRECTORY, is_skill_path, touches_skills
 from overlord.domain.skills.finding import SkillFinding
 from overlord.domain.skills.review import SkillReview, review_changed, unreadable
 from overlord.domain.skills.scan.rule import Level
@@ -25,7 +25,7 @@ _MOST_SHOWN = 40
 _CUT = 160
 _LEVELS = (Level.REJECT, Level.FLAG, Level.NOTE)
 _GRAVITY = ("success", "pending", "error", "failure")
-_PARENT = SKILLS_DIRECTORY.partition("/")[0]
+_PARENTS = {folder.partition("/")[0] for folder in FOLDERS}
 MARK = "<!-- overlord:skills -->"
 
 
@@ -137,7 +137,7 @@ class Change:
 
 def _touches(path: str) -> bool:
     # What takes the place of the directory above takes the skills with it.
-    return touches_skills(path) or path.casefold() == _PARENT
+    return touches_skills(path) or path.casefold() in _PARENTS
 
 
 def judge(

@@ -6,7 +6,17 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from overlord.domain.skills.file import Skill, SkillFileError, Triggers, is_skill_path, parse_skill
+import yaml
+
+from overlord.domain.skills.file import (
+    Skill,
+    SkillFileError,
+    Triggers,
+    has_folder_form,
+    is_beside_skill,
+    is_skill_path,
+    parse_skill,
+)
 from overlord.domain.skills.finding import SkillFinding
 from overlord.domain.skills.scan.rule import Level
 from overlord.domain.skills.verdict import SkillVerdict, verdict_of, why_of
@@ -105,14 +115,36 @@ def review_skill(content: bytes, file: str) -> SkillReview:
 
     node = None
     try:
-        node = compose_yaml(content, file)
-        skill: Skill | None = parse_skill(content, file)
+        node, skill = _read(content, file)
         broken: tuple[SkillFinding, ...] = ()
     except (SkillFileError, UntrustedYamlError) as error:
         line = error.line if isinstance(error, SkillFileError) else None
         skill, broken = None, (_rejected(SCHEMA, _without(str(error), file), line),)
     wide = tuple(_too_wide(skill.triggers)) if skill is not None else ()
     return SkillReview(file=file, findings=(*broken, *scan(text, node), *wide), skill=skill)
+
+
+def _read(content: bytes, file: str) -> tuple[yaml.Node | None, Skill | None]:
+    """The document and the skill in a file. Raises SkillFileError or UntrustedYamlError."""
+    if has_folder_form(file):
+        from overlord.domain.skills.folder import node_of  # most repositories have none
+
+        return node_of(content, file), parse_skill(content, file)
+    return compose_yaml(content, file), parse_skill(content, file)
+
+
+def review_beside(content: bytes, file: str) -> SkillReview:
+    """Judge a file that a skill's folder has beside its `SKILL.md`: an agent may read it, or run it."""
+    if len(content) > MAX_BYTES or b"\0" in content:
+        message = "It is no text, or too large to be looked at; a person has to."
+        return SkillReview(
+            file=file, findings=(SkillFinding(rule="skill/unread", level=Level.FLAG, message=message),)
+        )
+    from overlord.domain.skills.scan.scan import scan
+
+    message = "It lies beside a skill, so whoever follows that may read it, or run it."
+    beside = SkillFinding(rule="skill/beside", level=Level.FLAG, message=message)
+    return SkillReview(file=file, findings=(beside, *scan(content.decode(errors="replace"))))
 
 
 def _too_wide(triggers: Triggers) -> Iterator[SkillFinding]:
@@ -156,7 +188,7 @@ def unreadable(file: str, message: str) -> SkillReview:
 
 def misplaced(file: str) -> SkillReview:
     """A file beside the skills that is not read as one."""
-    message = "Skills are read from .nebulus/skills/NAME.yaml alone; this file is not."
+    message = "Skills are read from .nebulus/skills/NAME.yaml, and NAME/SKILL.md there or in .claude/skills; this file is not."
     return SkillReview(
         file=file, findings=(SkillFinding(rule="skill/misplaced", level=Level.FLAG, message=message),)
     )
@@ -172,8 +204,10 @@ def review_changed(files: Mapping[str, bytes | None], others: Mapping[str, bytes
 
 
 def _unread(file: str, content: bytes | None) -> SkillReview:
-    if content is None and is_skill_path(file):
+    if content is None and (is_skill_path(file) or is_beside_skill(file)):
         return _rejected_review(file, "It is no regular file.")
+    if content is not None and is_beside_skill(file):
+        return review_beside(content, file)
     return misplaced(file)
 
 
@@ -192,6 +226,8 @@ def _conflicts(
         return
     if others := [file for file in named[review.skill.name] if file != review.file]:
         yield _rejected(NAMES, f"{', '.join(others[:5])} has the same name, {review.skill.name!r}.", None)
+    if review.skill.is_general:
+        return
     if others := [file for file in triggered[review.skill.triggers.key] if file != review.file]:
         message = f"{', '.join(others[:5])} has the very same triggers, so both are offered or none."
         yield SkillFinding(rule=TRIGGERS, level=Level.FLAG, message=message)

@@ -7,7 +7,7 @@ What a head came to is a row, so it is asked for once; what is said of it is loo
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -16,7 +16,7 @@ from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.repositories.forge import Pull, ReviewState, TreeEntry
 from overlord.domain.skills.draft import SkillDraft
 from overlord.domain.skills.draft_judge import known_to_approver
-from overlord.domain.skills.file import SKILLS_DIRECTORY, is_skill_path
+from overlord.domain.skills.file import SKILLS_DIRECTORY, is_beside_skill, is_skill_path
 from overlord.domain.skills.pull_review import (
     DOUBTED,
     MARK,
@@ -187,10 +187,9 @@ class _SpaceLook:
         self, pull: Pull, change: Change, base: Mapping[str, TreeEntry]
     ) -> tuple[tuple[ReviewedFile, ...], bool]:
         """Its files, and whether a model gave no reply about one of them, so that they are looked at again."""
-        self._count(3)
-        head = await self.parts.forge.folder(self.name, pull.head_sha, SKILLS_DIRECTORY)
-        seen = [path for path in change.left[:MOST_CHANGED] if is_skill_path(path)]
-        entries = {path: head.get(path.rpartition("/")[2]) for path in seen}
+        self._count(2)
+        seen = [path for path in change.left[:MOST_CHANGED] if is_skill_path(path) or is_beside_skill(path)]
+        entries = await self._entries(pull.head_sha, seen)
         if sum((entry.size or 0) for entry in entries.values() if entry is not None) > MOST_READ:
             raise ForgeTooLarge(
                 f"its skills are more than {MOST_READ // 1024} kB, and no more are read at once"
@@ -219,6 +218,13 @@ class _SpaceLook:
         return tuple(
             replace(file, findings=(*file.findings, *more.get(file.path, ()))) for file in files
         ), found.is_partial
+
+    async def _entries(self, head: Sha, paths: Sequence[str]) -> dict[str, TreeEntry | None]:
+        """What stands at these paths of a commit; each directory is asked for once."""
+        directories = dict.fromkeys(path.rpartition("/")[0] for path in paths)
+        self._count(len(directories))
+        listed = {name: await self.parts.forge.folder(self.name, head, name) for name in directories}
+        return {path: listed[path.rpartition("/")[0]].get(path.rpartition("/")[2]) for path in paths}
 
     async def _content(self, entry: TreeEntry | None) -> bytes | None:
         """What a file holds; None for what is no plain file there."""

@@ -14,7 +14,7 @@ from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
 from overlord.domain.scope.check import GITLINK_MODE, SYMLINK_MODE, Change
 from overlord.domain.session import Session
-from overlord.domain.skills.file import SKILLS_DIRECTORY, is_skill_path, touches_skills
+from overlord.domain.skills.file import is_skill_path, touches_skills
 from overlord.domain.skills.match import Chosen, at_base_of, choose
 from overlord.domain.skills.review import SkillReview, review_changed, review_skills, unreadable
 from overlord.domain.text.plain import visible
@@ -47,7 +47,7 @@ async def skills_for(
     chosen = choose(reviews, job.issue, files, most=limits.most, most_chars=limits.chars)
     if len(paths) <= MOST_FILES:
         return chosen
-    more = f"{SKILLS_DIRECTORY} has {len(paths):,} skills; only the first {MOST_FILES} are read"
+    more = f"There are {len(paths):,} skills; only the first {MOST_FILES} are read"
     return replace(chosen, left_out=(*chosen.left_out, more))
 
 

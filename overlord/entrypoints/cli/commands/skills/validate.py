@@ -34,10 +34,13 @@ def validate(
 
 def _files(paths: list[str]) -> dict[str, bool]:
     """The paths as they were given, each once, and whether each is to be read; of a folder all that is in it."""
+    from overlord.domain.skills.file import FOLDER_FILE
+
     found: dict[str, bool] = {}
     for path in paths:
         inside = sorted(Path(path).iterdir()) if Path(path).is_dir() else []
-        skills = {str(file) for file in inside if file.suffix == ".yaml"}
+        inside = [file / FOLDER_FILE if (file / FOLDER_FILE).is_file() else file for file in inside]
+        skills = {str(file) for file in inside if file.suffix == ".yaml" or file.name == FOLDER_FILE}
         found |= {str(file): str(file) in skills for file in inside} if skills else {path: True}
     return found
 
@@ -55,6 +58,7 @@ def _reviews(files: dict[str, bool]) -> "tuple[SkillReview, ...]":
 
 
 def _review(file: str) -> "SkillReview":
+    from overlord.domain.skills.file import has_folder_form
     from overlord.domain.skills.review import misplaced, review_skill, unreadable
     from overlord.domain.text.untrusted_yaml import MAX_BYTES
 
@@ -70,7 +74,9 @@ def _review(file: str) -> "SkillReview":
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         return unreadable(file, f"The file cannot be read: {reason or error}.")
-    misplaced_findings = () if Path(file).suffix == ".yaml" else misplaced(file).findings
+    misplaced_findings = (
+        () if Path(file).suffix == ".yaml" or has_folder_form(file) else misplaced(file).findings
+    )
     return replace(review, findings=(*misplaced_findings, *review.findings))
 
 
