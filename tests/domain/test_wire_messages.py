@@ -4,6 +4,7 @@ The recordings are what Claude Code 2.1.332 sent to a server on loopback that an
 shorter: `request` is what came, `chat` the chunks it was answered with, `refused` what it was told in place of them.
 """
 
+import itertools
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -146,7 +147,11 @@ def calls_of(message: Mapping[str, Any]) -> list[tuple[str, str, Any]]:
 # Anything of the kind: what a conversation says in one wire, it says in the other.
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=5,
 )
@@ -275,7 +280,9 @@ def completions(draw: st.DrawFn) -> dict[str, Any]:
     return {
         "text": draw(st.text(max_size=60)),
         "calls": calls,
-        "finish": draw(st.sampled_from(["stop", "length", "content_filter"] if not calls else ["tool_calls", "length"])),
+        "finish": draw(
+            st.sampled_from(["stop", "length", "content_filter"] if not calls else ["tool_calls", "length"])
+        ),
         "usage": {
             "prompt_tokens": prompt,
             "completion_tokens": draw(st.integers(0, 10**5)),
@@ -289,7 +296,7 @@ def completions(draw: st.DrawFn) -> dict[str, Any]:
 
 def pieces(text: str, at: list[int]) -> list[str]:
     cuts = sorted({min(cut, len(text)) for cut in at} | {0, len(text)})
-    return [text[start:end] for start, end in zip(cuts, cuts[1:], strict=False)]
+    return [text[start:end] for start, end in itertools.pairwise(cuts)]
 
 
 def check_said(reply: ReplyContent, said: Mapping[str, Any]) -> None:
@@ -315,7 +322,9 @@ def test_a_whole_reply_says_the_same_in_this_wire(said: dict[str, Any]) -> None:
 
 
 @given(completions(), st.lists(st.integers(0, 40), max_size=5), st.randoms(use_true_random=False))
-def test_a_streamed_reply_says_the_same_in_this_wire(said: dict[str, Any], cuts: list[int], order: Any) -> None:
+def test_a_streamed_reply_says_the_same_in_this_wire(
+    said: dict[str, Any], cuts: list[int], order: Any
+) -> None:
     """In whatever pieces it comes, and with pieces of its calls mixed."""
     deltas: list[Any] = [{"content": piece} for piece in pieces(said["text"], cuts)]
     mixed = []
