@@ -130,6 +130,7 @@ def test_a_lower_limit_keeps_thinking_below_it() -> None:
         return found
 
     assert written(31_999, 32_000)["thinking"] == {"type": "enabled", "budget_tokens": 8999}
+    assert written(9000, 32_000)["thinking"] == {"type": "enabled", "budget_tokens": 8999}
     assert written(2000, 32_000)["thinking"] == {"type": "enabled", "budget_tokens": 2000}
     short = written(2000, 1024)
     assert short["thinking"] == {"type": "disabled"}

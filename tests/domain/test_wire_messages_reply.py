@@ -268,7 +268,7 @@ def test_a_stream_is_passed_on_as_it_came_and_read(cuts: list[int]) -> None:
     assert reply.least_tokens > 10
     assert reply.message == {
         "role": "assistant",
-        "reasoning": "hm",
+        "reasoning_content": "hm",
         "content": "Hello",
         "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"x":1}'}}],
         "finish_reason": "tool_calls",
@@ -323,7 +323,7 @@ def test_a_whole_reply_is_read() -> None:
     assert reply.usage == TokenUsage(prompt=10, cached=3, cache_written=2, completion=7)
     assert reply.message == {
         "role": "assistant",
-        "reasoning": "hm",
+        "reasoning_content": "hm",
         "content": "Hello",
         "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": '{"x": 1}'}}],
         "finish_reason": "pause_turn",
