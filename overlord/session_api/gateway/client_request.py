@@ -12,12 +12,12 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 from overlord.domain.session import Account
+from overlord.domain.wires.chat_request import DEFAULT_MODEL, check_model
 from overlord.domain.wires.registry import DIALECTS
 from overlord.domain.wires.wire import Dialect, ModelRequest, Wire, WireError
 from overlord.ports.model import NO_HEADERS
 from overlord.settings.load import Settings
 from overlord.settings.model import Candidate
-from overlord.settings.space import DEFAULT_MODEL
 
 
 def model_of(settings: Settings, account: Account) -> str:
@@ -75,6 +75,7 @@ class ClientRequest:
         names = frozenset(names_of(settings, account))
         completion = settings.space(account.space).budget.completion_tokens
         try:
+            check_model(model or body.get("model", DEFAULT_MODEL), names)
             request = dialect.read(body, names=names, completion=completion, model=model, stream=stream)
         except WireError as error:
             raise HTTPException(400, str(error)) from None

@@ -63,6 +63,7 @@ async def responses(request: Request, parts: SessionApiParts, session: Session) 
 async def gemini(request: Request, parts: SessionApiParts, session: Session) -> Response:
     """`POST /v1beta/models/NAME:generateContent`, `:streamGenerateContent` and `:countTokens`. A stream is server-sent events."""
     model, _, method = request.path_params["call"].rpartition(":")
+    model = model.removeprefix("models/")
     if method == "countTokens":
         return await _count_gemini(request, parts, session, model)
     if method not in {"generateContent", "streamGenerateContent"}:
