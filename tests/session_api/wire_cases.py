@@ -199,9 +199,7 @@ GEMINI = WireCase(
     stream=events(
         {"candidates": [{"content": {"role": "model", "parts": [{"text": TEXT}]}, "index": 0}]},
         {
-            "candidates": [
-                {**_CANDIDATE, "content": {"role": "model", "parts": [_CONTENT["parts"][1]]}}
-            ],
+            "candidates": [{**_CANDIDATE, "content": {"role": "model", "parts": [_CONTENT["parts"][1]]}}],
             "usageMetadata": _METADATA,
         },
     ),

@@ -196,7 +196,8 @@ async def _streamed(
 
 async def _first(chunks: AsyncIterator[bytes], stream: OutgoingStream) -> bytes:
     async for chunk in chunks:
-        if ready := stream.feed(chunk):
+        ready = stream.feed(chunk)
+        if stream.has_begun:
             return ready
     return b""
 

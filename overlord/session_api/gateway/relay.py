@@ -25,6 +25,8 @@ class OutgoingStream:
 
     def __init__(self, sent: EndpointRequest, reader: StreamReader) -> None:
         self.reader = reader
+        self.has_begun = False
+        """Whether an event came: from then on the reply is not asked for again, also where the client's wire has nothing to say yet."""
         client, self._client = sent.client, sent.client.dialect
         self._translator = (
             self._client.translator(client.request, model=sent.model) if sent.is_translated else None
@@ -32,6 +34,7 @@ class OutgoingStream:
 
     def feed(self, data: bytes) -> bytes:
         events = self.reader.feed(data)
+        self.has_begun = self.has_begun or bool(events)
         return events if self._translator is None or not events else self._translator.feed(events)
 
     def end(self) -> bytes:
