@@ -93,11 +93,12 @@ class Meter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            usage = self._usage()
+            content = self._content()  # once: a long stream takes its time to be read
+            usage = self._usage(content)
             nusd = self._price.cost_nusd(usage) if self._price else None
             await self._parts.database.write(
                 Failpoint.EXCHANGE_SETTLED,
-                partial(self._settle, usage=usage, nusd=nusd, skills=skills_asked_for(self._content())),
+                partial(self._settle, usage=usage, nusd=nusd, skills=skills_asked_for(content)),
             )
         finally:
             self._parts.flight.end()
@@ -107,7 +108,7 @@ class Meter:
                 )
             took_s = self._parts.clock.monotonic() - self._began_at
             self._parts.meters.model_call_s.observe(took_s, self._model)
-        await self._record(usage, nusd)
+        await self._record(usage, nusd, content)
 
     def _settle(
         self, connection: sqlite3.Connection, *, usage: TokenUsage, nusd: int | None, skills: Sequence[str]
@@ -118,15 +119,12 @@ class Meter:
         )
         skill_uses.load(connection, self._budget_balance.session, skills, at=at)
 
-    def _usage(self) -> TokenUsage:
+    def _usage(self, content: ReplyContent | None) -> TokenUsage:
         """What the endpoint says it used; where it does not say, or says what cannot be, an estimate that errs on the dear side."""
         if self.is_free:
             return TokenUsage()
-        content = self._content()
         least = content.least_tokens if content is not None else 0
-        told = (
-            self.reader.usage if self.reader is not None else content.usage if content is not None else None
-        )
+        told = content.usage if content is not None else None
         if told is not None and self._can_be(told, least):
             return told
         return TokenUsage(prompt=self._prompt, completion=least)
@@ -142,13 +140,12 @@ class Meter:
     def _content(self) -> ReplyContent | None:
         return self.reader.content() if self.reader is not None else self.content
 
-    def _write(self, facts: Mapping[str, Any]) -> None:
-        content = self._content()
+    def _write(self, facts: Mapping[str, Any], content: ReplyContent | None) -> None:
         message = content.message if content is not None else None
         messages = self._sent.client.transcribed
         self._parts.transcripts.write(self._budget_balance.session, facts, messages, message)
 
-    async def _record(self, usage: TokenUsage, nusd: int | None) -> None:
+    async def _record(self, usage: TokenUsage, nusd: int | None, content: ReplyContent | None) -> None:
         if not self._budget_balance.session:
             return  # the transcript is a session's
         facts = {
@@ -161,7 +158,7 @@ class Meter:
             "trouble": self.trouble,
         }
         try:
-            await asyncio.to_thread(self._write, facts)
+            await asyncio.to_thread(self._write, facts, content)
         except OSError as error:
             log.warning(
                 "transcript_not_written",
