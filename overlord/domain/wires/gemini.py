@@ -9,7 +9,8 @@ from typing_extensions import override
 
 from overlord.domain.budgets.budget import TokenUsage, estimate_tokens
 from overlord.domain.wires import gemini_chat, gemini_request
-from overlord.domain.wires.event_stream import (
+from overlord.domain.wires.gemini_reply import GeminiTranslator, error_body, error_chunk
+from overlord.domain.wires.translation.event_stream import (
     EventCutter,
     content_of,
     list_of,
@@ -21,7 +22,6 @@ from overlord.domain.wires.event_stream import (
     usage_of,
     write_json,
 )
-from overlord.domain.wires.gemini_reply import GeminiTranslator, error_body, event
 from overlord.domain.wires.wire import (
     Dialect,
     ModelRequest,
@@ -89,7 +89,7 @@ class GeminiDialect(Dialect):
 
     @override
     def stream_error(self, code: str, message: str) -> bytes:
-        return event(error_body(502, code, message))
+        return error_chunk(502, code, message)
 
 
 @dataclass(slots=True)

@@ -8,10 +8,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from overlord.domain.wires.chat_messages import ChatMessages, Part, image_part, text_part
-from overlord.domain.wires.event_stream import TOO_DEEP, object_of, text_of
 from overlord.domain.wires.gemini_request import declarations_of
-from overlord.domain.wires.tool_names import ToolName, ToolNames
+from overlord.domain.wires.translation.chat_messages import ChatMessages, Part, image_part, text_part
+from overlord.domain.wires.translation.event_stream import TOO_DEEP, object_of, text_of
+from overlord.domain.wires.translation.tool_names import ToolName, ToolNames
 from overlord.domain.wires.wire import ModelRequest, Wire, WireError
 
 RAW_ARGUMENTS = "arguments"

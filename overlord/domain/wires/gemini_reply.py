@@ -7,9 +7,15 @@ ended and what it used.
 from collections.abc import Mapping
 from typing import Any
 
-from overlord.domain.wires.completion import Completion, Piece, PieceKind, ToolCall, read_completion
-from overlord.domain.wires.event_stream import read_object, write_json
 from overlord.domain.wires.gemini_chat import RAW_ARGUMENTS, names_of
+from overlord.domain.wires.translation.completion import (
+    Completion,
+    Piece,
+    PieceKind,
+    ToolCall,
+    read_completion,
+)
+from overlord.domain.wires.translation.event_stream import read_object, write_json
 from overlord.domain.wires.wire import ModelRequest, WireError
 
 ENDED_EARLY = "the endpoint's reply ended before it was whole"
@@ -43,6 +49,15 @@ def error_body(status: int, code: str, message: str) -> dict[str, Any]:
 def event(value: object) -> bytes:
     """A chunk as the stream has it."""
     return b"data: " + write_json(value) + b"\r\n\r\n"
+
+
+def error_chunk(status: int, code: str, message: str) -> bytes:
+    """What ends a stream that is not whole.
+
+    It is no event: Google's own client looks for an error where a piece of the stream is plain JSON, and an event of one it takes for an
+    empty chunk. Gemini CLI then ends with 0; at this it ends with an error.
+    """
+    return write_json(error_body(status, code, message)) + b"\r\n\r\n"
 
 
 class GeminiTranslator:
@@ -79,7 +94,7 @@ class GeminiTranslator:
 
     def _fail(self, message: str) -> bytes:
         self._ended = True
-        return event(error_body(502, "model_unavailable", message))
+        return error_chunk(502, "model_unavailable", message)
 
     def _chunk(self, parts: list[dict[str, Any]], *, is_last: bool = False) -> dict[str, Any]:
         candidate: dict[str, Any] = {"content": {"role": "model", "parts": parts}, "index": 0}

@@ -6,7 +6,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from overlord.domain.wires.event_stream import check_model, list_of, object_of, text_of, write_json
+from overlord.domain.wires.translation.event_stream import (
+    check_model,
+    list_of,
+    object_of,
+    text_of,
+    write_json,
+)
 from overlord.domain.wires.wire import ModelRequest, Wire, WireError
 
 PASSED_ON = frozenset(

@@ -137,7 +137,7 @@ class _Blocks:
         calls = [_call(block, pieces) for block, pieces in blocks if block.get("type") == "tool_use"]
         return {
             "role": "assistant",
-            **({"reasoning": thought} if thought else {}),
+            **({"reasoning_content": thought} if thought else {}),
             "content": text,
             **({"tool_calls": calls} if calls else {}),
             "finish_reason": self._finish,

@@ -9,7 +9,8 @@ from typing_extensions import override
 
 from overlord.domain.budgets.budget import TokenUsage
 from overlord.domain.wires import responses_chat, responses_request
-from overlord.domain.wires.event_stream import (
+from overlord.domain.wires.responses_reply import ResponsesTranslator, event, failed_response
+from overlord.domain.wires.translation.event_stream import (
     EventCutter,
     content_of,
     list_of,
@@ -20,7 +21,6 @@ from overlord.domain.wires.event_stream import (
     unreadable,
     usage_of,
 )
-from overlord.domain.wires.responses_reply import ResponsesTranslator, event, failed_response
 from overlord.domain.wires.wire import (
     Dialect,
     ModelRequest,

@@ -8,10 +8,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from overlord.domain.wires.chat_messages import ChatMessages, Part, image_part, text_part
-from overlord.domain.wires.event_stream import object_of, text_of
 from overlord.domain.wires.responses_request import items_of, kind_of, offered_tools
-from overlord.domain.wires.tool_names import ToolName, ToolNames
+from overlord.domain.wires.translation.chat_messages import ChatMessages, Part, image_part, text_part
+from overlord.domain.wires.translation.event_stream import object_of, text_of
+from overlord.domain.wires.translation.tool_names import ToolName, ToolNames
 from overlord.domain.wires.wire import ModelRequest, Wire, WireError
 
 CUSTOM_ARGUMENT = "input"

@@ -10,10 +10,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from overlord.domain.wires.completion import Completion, Piece, PieceKind, ToolCall, read_completion
-from overlord.domain.wires.event_stream import write_json
 from overlord.domain.wires.responses_chat import names_of, unwrapped
-from overlord.domain.wires.tool_names import ToolNames
+from overlord.domain.wires.translation.completion import (
+    Completion,
+    Piece,
+    PieceKind,
+    ToolCall,
+    read_completion,
+)
+from overlord.domain.wires.translation.event_stream import write_json
+from overlord.domain.wires.translation.tool_names import ToolNames
 from overlord.domain.wires.wire import ModelRequest
 
 ENDED_EARLY = "the endpoint's reply ended before it was whole"

@@ -6,8 +6,14 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from overlord.domain.wires.event_stream import check_model, list_of, object_of, text_of, write_json
-from overlord.domain.wires.tool_names import ToolName
+from overlord.domain.wires.translation.event_stream import (
+    check_model,
+    list_of,
+    object_of,
+    text_of,
+    write_json,
+)
+from overlord.domain.wires.translation.tool_names import ToolName
 from overlord.domain.wires.wire import ModelRequest, Wire, WireError
 
 PASSED_ON = frozenset(
@@ -231,6 +237,8 @@ def _check_choice(choice: object) -> None:
     if choice is None or (isinstance(choice, str) and choice in CHOICES):
         return
     kind = text_of(object_of(choice).get("type"))
+    if not isinstance(object_of(choice).get("namespace"), str | None):
+        raise WireError("the namespace of tool_choice is text")
     if kind in {"function", "custom"} and text_of(object_of(choice).get("name")):
         return
     allowed = object_of(choice).get("tools")

@@ -58,6 +58,8 @@ class ChatMessages:
 
     def assistant(self, text: str) -> None:
         """The model's words; calls that follow belong to the same message."""
+        if not text:
+            return
         last = self._turns[-1] if self._turns else None
         if last is not None and _is_open(last):
             last.message["content"] = (last.message["content"] or "") + text
@@ -83,7 +85,7 @@ class ChatMessages:
         raise WireError(f"there is a result, and no call that waits for it, with the id {call_id[:100]!r}")
 
     def messages(self) -> list[Any]:
-        """All of it, as a chat endpoint gets it."""
+        """All of it, as a chat endpoint gets it. Raises WireError where nothing is left of it."""
         found: list[Any] = []
         for turn in self._turns:
             found.append(turn.message)
@@ -91,11 +93,14 @@ class ChatMessages:
             for call in turn.message.get("tool_calls", ()):
                 if (parts := turn.results.get(call["id"])) is not None:
                     texts = [part["text"] for part in parts if part["type"] == "text"]
-                    found.append({"role": "tool", "tool_call_id": call["id"], "content": "\n".join(texts)})
                     pictures = [part for part in parts if part["type"] != "text"]
+                    text = "\n".join(texts) if texts or not pictures else "It gave an image, which follows."
+                    found.append({"role": "tool", "tool_call_id": call["id"], "content": text})
                     images += [text_part(f"What the call {call['id']} gave:"), *pictures] if pictures else []
             if images:
                 found.append({"role": "user", "content": images})
+        if not found:
+            raise WireError("there is nothing in the conversation that this endpoint can be sent")
         return found
 
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any
 
 from overlord.domain.budgets.budget import TokenUsage
-from overlord.domain.wires.event_stream import (
+from overlord.domain.wires.translation.event_stream import (
     is_count,
     list_of,
     object_of,
@@ -76,6 +76,8 @@ class Completion:
         self.read_head(chunk)
         choice = object_of(next(iter(list_of(chunk.get("choices"))), None))
         self.finish = text_of(choice.get("finish_reason")) or self.finish
+        if self.finish == "error":
+            self.error = self.error or _error_text(choice.get("error"))
         yield from self.read_message(object_of(choice.get("delta")))
 
     def read_head(self, chunk: Mapping[str, Any]) -> None:
