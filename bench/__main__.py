@@ -15,6 +15,7 @@ BENCHES = (
     "bench.daemon",
     "bench.requests",
     "bench.gateway",
+    "bench.wires",
     "bench.evaluation",
     "bench.tests_compared",
     "bench.start",

@@ -47,6 +47,20 @@ PROMPT = "x" * 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What every session asks: where, and with which body."""
+
+    path: str
+    body: str
+
+
+CHAT = Asked(
+    path=COMPLETIONS_PATH,
+    body=json.dumps({"model": "default", "stream": True, "messages": [{"role": "user", "content": PROMPT}]}),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
     """One streamed reply, in milliseconds."""
 
@@ -85,9 +99,10 @@ def _far_end(pipe: Connection) -> None:
 
 
 @asynccontextmanager
-async def _session_apis(root: Path, url: str, count: int) -> AsyncIterator[list[Path]]:
-    """Sockets of `count` live sessions whose gateway leads to `url`."""
-    settings = load({"OVERLORD_HOME": str(root)}, model={"base_url": f"{url}/v1", "name": "m"})
+async def session_apis(root: Path, url: str, count: int, wire: str = "chat") -> AsyncIterator[list[Path]]:
+    """Sockets of `count` live sessions whose gateway leads to an endpoint of a wire at `url`."""
+    model_settings = {"base_url": f"{url}/v1", "name": "m", "wire": wire}
+    settings = load({"OVERLORD_HOME": str(root)}, model=model_settings)
     home, clock = Home(root), SystemClock()
     model = OpenAIModel(settings.model.base_url)
     database = await Database.open(home.database, exclusive=True)
@@ -132,14 +147,13 @@ def _session(connection: sqlite3.Connection, number: int) -> Session:
     return session
 
 
-async def _stream(client: httpx.AsyncClient, rounds: int, start_s: float) -> list[Timing]:
+async def _stream(client: httpx.AsyncClient, asked: Asked, rounds: int, start_s: float) -> list[Timing]:
     """One session's turns, a little apart from the others'."""
-    body = json.dumps({"model": "default", "stream": True, "messages": [{"role": "user", "content": PROMPT}]})
     await asyncio.sleep(start_s)
     timings = []
     for _ in range(rounds):
         began, first = time.perf_counter(), 0.0
-        async with client.stream("POST", COMPLETIONS_PATH, content=body) as reply:
+        async with client.stream("POST", asked.path, content=asked.body) as reply:
             async for _chunk in reply.aiter_raw():
                 first = first or time.perf_counter()
         ended = time.perf_counter()
@@ -147,13 +161,15 @@ async def _stream(client: httpx.AsyncClient, rounds: int, start_s: float) -> lis
     return timings
 
 
-async def _measure(clients: Sequence[httpx.AsyncClient], rounds: int) -> list[Timing]:
+async def _measure(clients: Sequence[httpx.AsyncClient], asked: Asked, rounds: int) -> list[Timing]:
     spread_s = EVENTS * EVENT_S / len(clients)
-    runs = (_stream(client, rounds, number * spread_s) for number, client in enumerate(clients))
+    runs = (_stream(client, asked, rounds, number * spread_s) for number, client in enumerate(clients))
     return [timing for timings in await asyncio.gather(*runs) for timing in timings]
 
 
-def _client_process(pipe: Connection, addresses: Sequence[tuple[str, str]], rounds: int) -> None:
+def _client_process(
+    pipe: Connection, addresses: Sequence[tuple[str, str]], asked: Asked, rounds: int
+) -> None:
     """The sessions' side in a process of its own, as Minions are: (base URL, socket or "")."""
 
     async def run() -> list[Timing]:
@@ -166,16 +182,17 @@ def _client_process(pipe: Connection, addresses: Sequence[tuple[str, str]], roun
                 )
                 for url, socket in addresses
             ]
-            await _measure(clients[:1], 1)
-            return await _measure(clients, rounds)
+            await _measure(clients[:1], asked, 1)
+            return await _measure(clients, asked, rounds)
 
     pipe.send(asyncio.run(run()))
 
 
-async def _timings(addresses: Sequence[tuple[str, str]], rounds: int) -> list[Timing]:
+async def timings_of(addresses: Sequence[tuple[str, str]], rounds: int, asked: Asked = CHAT) -> list[Timing]:
+    """Every reply of sessions that ask at once, each at its address."""
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(
-        target=_client_process, args=(theirs, addresses, rounds)
+        target=_client_process, args=(theirs, addresses, asked, rounds)
     )
     process.start()
     try:
@@ -193,9 +210,9 @@ async def main(count: int, rounds: int) -> None:
     url = await asyncio.to_thread(ours.recv)
     try:
         with tempfile.TemporaryDirectory(prefix="gw-", dir="/tmp") as root:
-            async with _session_apis(Path(root), url, count) as sockets:
-                direct = await _timings([(url, "")] * count, rounds)
-                through = await _timings([("http://door", str(socket)) for socket in sockets], rounds)
+            async with session_apis(Path(root), url, count) as sockets:
+                direct = await timings_of([(url, "")] * count, rounds)
+                through = await timings_of([("http://door", str(socket)) for socket in sockets], rounds)
     finally:
         ours.send("done")
         await asyncio.to_thread(far_end.join)

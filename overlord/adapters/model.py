@@ -1,5 +1,5 @@
-"""An OpenAI-compatible endpoint over httpx. It adds the key and streams the reply; whether a reply is good is
-for the gateway to say. Nothing that leaves here as an exception carries the key.
+"""A model's endpoint over httpx, in any of the wires it may speak. It adds path and key and streams the reply; whether a reply is
+good is for the gateway to say. Nothing that leaves here as an exception carries the key.
 """
 
 import os
@@ -7,12 +7,15 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from urllib.parse import quote
 
 import httpx
 
 from overlord.adapters.http import open_client
+from overlord.domain.wires.wire import Wire
 from overlord.errors import ModelUnavailable, SettingsError
 from overlord.failpoints import Failpoint, Moment, reached
+from overlord.ports.model import NO_HEADERS
 
 CONNECT_TIMEOUT_S = 10.0
 READ_TIMEOUT_S = 300.0
@@ -21,6 +24,13 @@ OF_THE_CONNECTION = frozenset(
     {"connection", "content-encoding", "content-length", "keep-alive", "transfer-encoding"}
 )
 """Headers that are true of the bytes between us and the endpoint, and not of the chunks we give."""
+
+ANTHROPIC_VERSION = "2023-06-01"
+"""Of the messages wire, where a client says no other."""
+_PATHS = {Wire.CHAT: "chat/completions", Wire.MESSAGES: "messages", Wire.RESPONSES: "responses"}
+_LISTS = {Wire.MESSAGES: "models?limit=1000", Wire.GEMINI: "models?pageSize=1000"}
+_KEY_HEADERS = {Wire.MESSAGES: "x-api-key", Wire.GEMINI: "x-goog-api-key"}
+"""Where a key stands that is not shown as a bearer's."""
 
 _NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.InvalidURL)
 
@@ -87,8 +97,16 @@ class _Reply:
             raise ModelUnavailable(f"the model's reply was cut off ({why})", why=why) from None
 
 
+def path_of(wire: Wire, model: str, *, stream: bool) -> str:
+    """Where a request of a wire goes, below the endpoint's address."""
+    if wire is not Wire.GEMINI:
+        return _PATHS[wire]
+    name = quote(model.removeprefix("models/"), safe="")
+    return f"models/{name}:streamGenerateContent?alt=sse" if stream else f"models/{name}:generateContent"
+
+
 class OpenAIModel:
-    """`ports.Model`. `base_url` is what OpenAI's clients call it: it ends where `/chat/completions` begins."""
+    """`ports.Model`. `base_url` is what clients call it: it ends where `/chat/completions` or the path of another wire begins."""
 
     def __init__(
         self,
@@ -103,26 +121,40 @@ class OpenAIModel:
             raise SettingsError("OPENAI_API_KEY has characters that no key has")
         _check_address(base_url)
         self._base_url = base_url.rstrip("/")
-        self._headers = {"content-type": "application/json"}
-        if key:
-            self._headers["authorization"] = f"Bearer {key}"
+        self._key = key
         timeout = httpx.Timeout(read_timeout_s, connect=connect_timeout_s, write=60.0)
         self._http = open_client(base_url, timeout)
 
     @asynccontextmanager
-    async def complete(self, body: bytes) -> AsyncIterator[_Reply]:
+    async def complete(
+        self,
+        body: bytes,
+        wire: Wire = Wire.CHAT,
+        *,
+        model: str = "",
+        stream: bool = False,
+        headers: Mapping[str, str] = NO_HEADERS,
+    ) -> AsyncIterator[_Reply]:
         """Send one request; any status is a reply. Raises ModelUnavailable when there is none."""
+        sent = {**self._headers(wire), **headers, "content-type": "application/json"}
         reached(Failpoint.ASK_MODEL, Moment.BEFORE)
-        async with self._asked("POST", "chat/completions", self._headers, body) as reply:
+        async with self._asked("POST", path_of(wire, model, stream=stream), sent, body) as reply:
             reached(Failpoint.ASK_MODEL, Moment.AFTER)
             yield reply
 
     @asynccontextmanager
-    async def models(self, *, signed: bool = True) -> AsyncIterator[_Reply]:
+    async def models(self, wire: Wire = Wire.CHAT, *, signed: bool = True) -> AsyncIterator[_Reply]:
         """Ask for the list of models; any status is a reply. Raises ModelUnavailable when there is none."""
-        headers = {name: value for name, value in self._headers.items() if signed and name == "authorization"}
-        async with self._asked("GET", "models", headers) as reply:
+        headers = self._headers(wire, signed=signed)
+        async with self._asked("GET", _LISTS.get(wire, "models"), headers) as reply:
             yield reply
+
+    def _headers(self, wire: Wire, *, signed: bool = True) -> dict[str, str]:
+        headers = {"anthropic-version": ANTHROPIC_VERSION} if wire is Wire.MESSAGES else {}
+        if self._key and signed:
+            name = _KEY_HEADERS.get(wire)
+            headers |= {name: self._key} if name else {"authorization": f"Bearer {self._key}"}
+        return headers
 
     @asynccontextmanager
     async def _asked(

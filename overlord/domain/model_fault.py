@@ -128,9 +128,16 @@ _BAD_KEY = re.compile(
 )
 
 
+_NO_CREDIT = re.compile(r"credit balance is too low|enable billing|billing (is )?(disabled|not enabled)")
+"""How Anthropic and Google say it, with a status that says something else."""
+_SPENT = frozenset({"insufficient_quota", "billing_error"})
+_BUSY = frozenset({"rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"})
+_OVERLOADED = frozenset({"overloaded_error", "UNAVAILABLE"})
+
+
 def read_refusal(status: int, body: str, model: str) -> ModelFault | None:
     """What an endpoint's answer says is wrong with it as a whole; None for one that is about its request alone."""
-    code, words = _error(body)
+    code, words = error_of(body)
     detail = _detail(status, words)
     if status < 300:
         return None
@@ -141,11 +148,11 @@ def read_refusal(status: int, body: str, model: str) -> ModelFault | None:
 def _kind(status: int, code: str, words: str, model: str) -> FaultKind | None:
     if status < 400 or status == 405 or (status == 404 and not words):
         return FaultKind.ADDRESS
-    if status == 402 or code == "insufficient_quota":
+    if status == 402 or code in _SPENT or (status in {400, 403} and _NO_CREDIT.search(words)):
         return FaultKind.CREDIT
-    if status == 429:
+    if status == 429 or code in _BUSY:
         return FaultKind.BUSY
-    if status in {408, 425} or status >= 500:
+    if status in {408, 425} or status >= 500 or code in _OVERLOADED:
         return FaultKind.FAILING
     if status == 401 or (status == 400 and _BAD_KEY.search(words)):
         return FaultKind.KEY
@@ -155,8 +162,8 @@ def _kind(status: int, code: str, words: str, model: str) -> FaultKind | None:
     return FaultKind.MODEL if status == 404 or code == "model_not_found" or is_unknown else None
 
 
-def _error(body: str) -> tuple[str, str]:
-    """The code and the words of an error, wherever an endpoint puts them; the words are empty where it says none."""
+def error_of(body: str) -> tuple[str, str]:
+    """The code and the words of an error, wherever an endpoint puts them, whatever its wire; empty where it says none."""
     try:
         value: Any = json.loads(body)
     except (ValueError, RecursionError):
@@ -167,9 +174,12 @@ def _error(body: str) -> tuple[str, str]:
         return "", error
     if not isinstance(error, dict):
         return "", ""
-    code = error.get("code") or error.get("type")
+    codes = (
+        error.get(key) for key in ("code", "type", "status")
+    )  # Google's code is a number, its status a word
+    code = next((code for code in codes if isinstance(code, str) and code), "")
     words = error.get("message") or error.get("detail")
-    return (code if isinstance(code, str) else "", words if isinstance(words, str) else "")
+    return code, words if isinstance(words, str) else ""
 
 
 def _detail(status: int, words: str) -> str:

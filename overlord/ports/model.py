@@ -2,9 +2,13 @@
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from types import MappingProxyType
 from typing import Protocol
 
 from overlord.domain.session import Account
+from overlord.domain.wires.wire import Wire
+
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 class ModelResponse(Protocol):
@@ -18,12 +22,25 @@ class ModelResponse(Protocol):
 
 
 class Model(Protocol):
-    """An OpenAI-compatible endpoint. Raises ModelUnavailable when there was no reply at all."""
+    """An endpoint. Raises ModelUnavailable when there was no reply at all."""
 
-    def complete(self, body: bytes) -> AbstractAsyncContextManager[ModelResponse]:
-        """Send one chat completion request, JSON as given; the key is the adapter's to add."""
+    def complete(
+        self,
+        body: bytes,
+        wire: Wire = Wire.CHAT,
+        *,
+        model: str = "",
+        stream: bool = False,
+        headers: Mapping[str, str] = NO_HEADERS,
+    ) -> AbstractAsyncContextManager[ModelResponse]:
+        """Send one request in a wire that the endpoint speaks, JSON as given; path and key are the adapter's to add.
 
-    def models(self, *, signed: bool = True) -> AbstractAsyncContextManager[ModelResponse]:
+        `model` and `stream` are for a wire that has them in its address. `headers` are a client's own that the wire passes on.
+        """
+
+    def models(
+        self, wire: Wire = Wire.CHAT, *, signed: bool = True
+    ) -> AbstractAsyncContextManager[ModelResponse]:
         """Ask which models there are, which costs nothing; without the key where not `signed`."""
 
 

@@ -25,7 +25,7 @@ async def answer_or_abort(app: ASGIApp, scope: Scope, receive: Receive, send: Se
         await app(scope, receive, noted)
     except asyncio.CancelledError:
         if not has_begun:
-            await wire.error_response(503, "closing", "try again")(scope, receive, send)
+            await wire.error_response(503, "closing", "try again", scope["path"])(scope, receive, send)
             return
         scope["state"][CONNECTION].transport.abort()
         while (await receive())["type"] != "http.disconnect":

@@ -55,7 +55,9 @@ class SessionApp:
     async def _in_turn(self, scope: Scope, receive: Receive, send: Send) -> None:
         # Their clients may have left, which a request that waits does not notice.
         if self._waiting >= self._most_waiting:
-            answer = wire.error_response(503, "too_many_requests", "too many requests wait: try again")
+            answer = wire.error_response(
+                503, "too_many_requests", "too many requests wait: try again", scope["path"]
+            )
             await answer(scope, receive, send)
             return
         self._waiting += 1

@@ -21,9 +21,13 @@ from minion.protocol import (
     CONTRACT_PATH,
     DISCOVERY_PATH,
     EVENTS_PATH,
+    GEMINI_PATH,
+    MESSAGES_API_PATH,
     MESSAGES_PATH,
+    MODELS_PATH,
     REPORT_PATH,
     REPOSITORY_PATH,
+    RESPONSES_PATH,
     SCOPE_PATH,
     SECRETS_PATH,
     SessionKind,
@@ -32,7 +36,7 @@ from overlord.domain.session import CONTAINER_UID, Session
 from overlord.errors import Fenced
 from overlord.failpoints import Failpoint
 from overlord.session_api import bootstrap, git, messages, sessions, wire
-from overlord.session_api.gateway import gateway
+from overlord.session_api.gateway import routes
 from overlord.session_api.listener import SessionApp, SessionListener
 from overlord.session_api.parts import SessionApiParts
 from overlord.store import sessions as rows
@@ -138,6 +142,25 @@ class SessionApiServer:
             await session_api.close(keep_directory=True)
 
 
+def _model_routes(call: Callable[..., Callable[[Request], Awaitable[Response]]]) -> list[Route]:
+    """What a session's model is asked at: a path for each wire, and what costs nothing."""
+    acts: dict[tuple[str, str], Call] = {
+        ("POST", COMPLETIONS_PATH): routes.completions,
+        ("POST", MESSAGES_API_PATH): routes.messages,
+        ("POST", routes.COUNT_PATH): routes.count_tokens,
+        ("POST", RESPONSES_PATH): routes.responses,
+        ("POST", f"{GEMINI_PATH}/{{call:path}}"): routes.gemini,
+        ("GET", MODELS_PATH): routes.models,
+        ("GET", f"{MODELS_PATH}/{{name:path}}"): routes.models,
+        ("GET", GEMINI_PATH): routes.gemini_models,
+        ("GET", f"{GEMINI_PATH}/{{call:path}}"): routes.gemini_models,
+        ("HEAD", "/"): routes.present,
+    }
+    return [
+        Route(path, call(act, SessionKind.WORK), methods=[method]) for (method, path), act in acts.items()
+    ]
+
+
 def _application(keeper: SessionApiServer) -> ASGIApp:
     def call(act: Call, *kinds: SessionKind) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
@@ -154,7 +177,7 @@ def _application(keeper: SessionApiServer) -> ASGIApp:
             await keeper.seal(session)
         return await sessions.report(request, keeper.parts, session)
 
-    routes = Starlette(
+    application = Starlette(
         routes=[
             Route(BRIEF_PATH, call(sessions.brief, *SessionKind), methods=["GET"]),
             Route(SCOPE_PATH, call(sessions.scope, SessionKind.WORK), methods=["GET"]),
@@ -165,7 +188,7 @@ def _application(keeper: SessionApiServer) -> ASGIApp:
             Route(CONTRACT_PATH, call(bootstrap.contract, SessionKind.WORK), methods=["POST"]),
             Route(DISCOVERY_PATH, call(bootstrap.discovery, SessionKind.WORK), methods=["POST"]),
             Route(REPORT_PATH, report, methods=["POST"]),
-            Route(COMPLETIONS_PATH, call(gateway.completions, SessionKind.WORK), methods=["POST"]),
+            *_model_routes(call),
         ],
         exception_handlers={
             HTTPException: _http_error,
@@ -178,7 +201,7 @@ def _application(keeper: SessionApiServer) -> ASGIApp:
 
     async def session_api(scope: Scope, receive: Receive, send: Send) -> None:
         if not scope["path"].startswith(f"{REPOSITORY_PATH}/"):
-            await routes(scope, receive, send)
+            await application(scope, receive, send)
             return
         try:
             session = await sessions.live(keeper.parts, scope["overlord.session"])
@@ -193,13 +216,20 @@ async def _disconnected(_request: Request, _error: Exception) -> Response:
     return Response(status_code=400)  # nobody reads it
 
 
-async def _unwell(_request: Request, error: Exception) -> Response:
+async def _unwell(request: Request, error: Exception) -> Response:
     """The disk or the database does not allow it now, or another daemon is to be asked: sessions wait that out."""
     log.warning("door_call_failed", trouble=str(error))
-    return wire.error_response(503, "unwell", "try again")
+    return wire.error_response(503, "unwell", "try again", request.url.path)
 
 
-async def _http_error(_request: Request, error: Exception) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     detail = error.detail if isinstance(error, HTTPException) else "internal error"
-    return wire.error_response(status, f"http_{status}", detail)
+    path = request.url.path
+    if detail in _UNROUTED and not path.startswith("/session/"):
+        status, detail = 404, routes.unknown(request.method, path).detail
+    return wire.error_response(status, f"http_{status}", detail, path)
+
+
+_UNROUTED = frozenset({"Not Found", "Method Not Allowed"})
+"""What Starlette says of a path that is none, and of a method that a path does not have."""

@@ -1,6 +1,6 @@
 """Reading what a session sends: bounded, strict, and never trusted. What does not fit is answered 400 with the reason."""
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from starlette.exceptions import HTTPException
@@ -9,6 +9,8 @@ from starlette.responses import JSONResponse
 
 from minion.protocol import CheckReport, Event, MessagesTaken, Report
 from overlord.domain.text.problem import first_problem
+from overlord.domain.wires.registry import DIALECTS
+from overlord.domain.wires.wire import Wire
 from overlord.session_api.limits import BodyPart
 
 MAX_REPORT_BYTES = 24 * 1024 * 1024
@@ -57,7 +59,14 @@ async def read_bytes(request: Request, *, limit: int) -> bytes:
     return b"".join(chunks)
 
 
-def error_response(status: int, code: str, message: str) -> JSONResponse:
-    """An error in the shape OpenAI clients expect."""
-    body: dict[str, Any] = {"error": {"code": code, "message": message, "type": "overlord"}}
-    return JSONResponse(body, status_code=status)
+def wire_of(path: str) -> Wire:
+    """The wire that a client speaks who asks for this path; chat completions where it tells nothing."""
+    return next((wire for start, wire in _WIRES.items() if path.startswith(start)), Wire.CHAT)
+
+
+_WIRES = {"/v1/messages": Wire.MESSAGES, "/v1/responses": Wire.RESPONSES, "/v1beta/": Wire.GEMINI}
+
+
+def error_response(status: int, code: str, message: str, path: str = "") -> JSONResponse:
+    """An error in the shape that clients expect who asked for this path."""
+    return JSONResponse(DIALECTS[wire_of(path)].error(status, code, message), status_code=status)

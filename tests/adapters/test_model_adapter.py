@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from overlord.adapters.model import OpenAIModel
+from overlord.adapters.model import OpenAIModel, path_of
+from overlord.domain.wires.wire import Wire
 from overlord.embedded import play
 from overlord.embedded.model import EmbeddedModel
 from overlord.errors import ModelUnavailable, SettingsError
@@ -58,6 +59,23 @@ async def test_a_model_that_says_nothing_is_given_up(embedded: EmbeddedModel) ->
 def test_an_address_that_is_none_is_named_before_anybody_is_asked(address: str) -> None:
     with pytest.raises(SettingsError, match="OPENAI_BASE_URL"):
         OpenAIModel(address, "sk-test")
+
+
+@pytest.mark.parametrize(
+    ("wire", "model", "stream", "path"),
+    [
+        (Wire.CHAT, "m", True, "chat/completions"),
+        (Wire.MESSAGES, "m", True, "messages"),
+        (Wire.RESPONSES, "m", False, "responses"),
+        (Wire.GEMINI, "m", False, "models/m:generateContent"),
+        (Wire.GEMINI, "models/m", True, "models/m:streamGenerateContent?alt=sse"),
+        (Wire.GEMINI, "a/../../b?x#y", True, "models/a%2F..%2F..%2Fb%3Fx%23y:streamGenerateContent?alt=sse"),
+    ],
+)
+def test_each_wire_has_its_path_and_a_models_name_cannot_leave_it(
+    wire: Wire, model: str, *, stream: bool, path: str
+) -> None:
+    assert path_of(wire, model, stream=stream) == path
 
 
 async def test_garbage_and_errors_are_replies(embedded: EmbeddedModel, model: OpenAIModel) -> None:

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp, Message
 
+from overlord.domain.wires.wire import Wire
 from overlord.embedded.server import CUT
 from overlord.errors import ModelUnavailable
+from overlord.ports.model import NO_HEADERS
 
 
 @dataclass(slots=True)
@@ -83,21 +85,31 @@ class _Reply:
 
 
 class MemoryModel:
-    """An endpoint with one key."""
+    """An endpoint with one key, over chat completions."""
 
     def __init__(self, app: ASGIApp, key: str) -> None:
         self._app = app
         self._headers = {"content-type": "application/json", "authorization": f"Bearer {key}"}
 
     @asynccontextmanager
-    async def complete(self, body: bytes) -> AsyncIterator[_Reply]:
+    async def complete(
+        self,
+        body: bytes,
+        wire: Wire = Wire.CHAT,
+        *,
+        model: str = "",
+        stream: bool = False,
+        headers: Mapping[str, str] = NO_HEADERS,
+    ) -> AsyncIterator[_Reply]:
+        assert wire is Wire.CHAT, "in memory there is no other wire"
         told = await asked(self._app, "POST", "/v1/chat/completions", body, self._headers)
         if not told.status:
             raise ModelUnavailable("the model gave no reply")
         yield _Reply(told)
 
     @asynccontextmanager
-    async def models(self, *, signed: bool = True) -> AsyncIterator[_Reply]:
+    async def models(self, wire: Wire = Wire.CHAT, *, signed: bool = True) -> AsyncIterator[_Reply]:
+        assert wire is Wire.CHAT, "in memory there is no other wire"
         told = await asked(self._app, "GET", "/v1/models", headers=self._headers if signed else None)
         if not told.status:
             raise ModelUnavailable("the model gave no reply")

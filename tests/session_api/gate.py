@@ -25,11 +25,13 @@ from overlord.settings.load import Settings, load
 from overlord.store.database import Database
 from overlord.wakeup import Wakeup
 from tests.records import REPO
+from tests.session_api.wire_endpoints import WireEndpoint
 from tests.stored import claim, opened, prepare
 from tests.turning import WorldClock
 
 CANARY = "sk-canary-0123456789abcdef"
 DEADLINE_S = 180.0
+Endpoint = EmbeddedModel | WireEndpoint
 
 
 @dataclass
@@ -93,7 +95,7 @@ def request(**fields: Any) -> bytes:
 
 @contextlib.asynccontextmanager
 async def open_gate(
-    model: EmbeddedModel, /, *spares: EmbeddedModel, kind: SessionKind = SessionKind.WORK, **overrides: Any
+    model: Endpoint, /, *spares: Endpoint, kind: SessionKind = SessionKind.WORK, **overrides: Any
 ) -> AsyncIterator[Gate]:
     """A session API in front of `model`; `spares` are the endpoints `spare0`, `spare1`…, tried after it."""
     async with contextlib.AsyncExitStack() as stack:
@@ -143,9 +145,9 @@ async def open_gate(
 
 def _settings(
     root: Path,
-    model: EmbeddedModel,
+    model: Endpoint,
     url: str,
-    spares: dict[EmbeddedModel, str],
+    spares: dict[Endpoint, str],
     overrides: dict[str, Any],
 ) -> Settings:
     candidates = [{}, *({"endpoint": f"spare{number}"} for number in range(len(spares)))]

@@ -40,7 +40,7 @@ async def answered(gate: Gate) -> list[str]:
     return [row["model"] for row in await gate.settled()]
 
 
-@pytest.mark.parametrize("name", ["default", "fast", None])
+@pytest.mark.parametrize("name", ["default", "fast", "hare", "spare-hare", None])
 async def test_a_work_session_reaches_its_repositorys_model(
     model: EmbeddedModel, spare: EmbeddedModel, name: str | None
 ) -> None:
@@ -58,7 +58,7 @@ async def test_it_reaches_the_models_that_stand_in_for_it(model: EmbeddedModel, 
         assert await answered(gate) == ["hare", "spare-hare"]
 
 
-@pytest.mark.parametrize("name", ["careful", "costly", "no-such", "owl", "hare"])
+@pytest.mark.parametrize("name", ["careful", "costly", "no-such", "owl", "plain"])
 async def test_any_other_is_refused_the_same_whether_it_exists_or_not(
     model: EmbeddedModel, spare: EmbeddedModel, name: str
 ) -> None:

@@ -183,7 +183,9 @@ async def test_requests_whose_client_has_gone_are_not_kept_without_end(root: Pat
         return {"type": "http.disconnect"}
 
     async def request() -> None:
-        await served({"type": "http", "method": "GET", "headers": [], "state": {}}, receive, send)
+        await served(
+            {"type": "http", "method": "GET", "path": "/", "headers": [], "state": {}}, receive, send
+        )
 
     asking = [asyncio.create_task(request()) for _ in range(8)]
     await begun.acquire()

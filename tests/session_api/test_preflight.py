@@ -12,9 +12,11 @@ from starlette.types import ASGIApp
 
 from overlord.adapters.model import OpenAIModel
 from overlord.domain.model_fault import FaultKind, ModelFault
+from overlord.domain.wires.wire import Wire
 from overlord.embedded.model import EmbeddedModel, Refusal
 from overlord.session_api.gateway import preflight
 from tests.memory.model import MemoryModel
+from tests.session_api.wire_endpoints import WireEndpoint, whole
 
 K = FaultKind
 NAME = "gpt-x"
@@ -142,3 +144,38 @@ async def test_nobody_and_silence_are_named_within_seconds(unused_tcp_port: int)
         (K.UNREACHABLE, "connection refused"),
         (K.UNREACHABLE, "no answer within 0 s"),
     ]
+
+
+ENDPOINTS: dict[Wire, dict[str, list[str]]] = {
+    Wire.MESSAGES: {"content": []},
+    Wire.RESPONSES: {"output": []},
+    Wire.GEMINI: {"candidates": []},
+}
+
+
+@pytest.mark.parametrize("wire", ENDPOINTS)
+async def test_an_endpoint_of_another_wire_is_tried_over_its_own(wire: Wire) -> None:
+    endpoint = WireEndpoint(wire, key="sk-right", names=(NAME,))
+    endpoint.will(whole(ENDPOINTS[wire]), whole({"choices": []}))
+
+    async def found(key: str, name: str) -> FaultKind | None:
+        model = OpenAIModel(f"{url}/v1", key)
+        fault = await preflight.check(
+            model, name, limit_parameter="max_tokens", has_key=True, redact=str, wire=wire
+        )
+        await model.close()
+        return fault.kind if fault else None
+
+    async with endpoint.serve() as url:
+        assert await found("sk-right", NAME) is None
+        assert endpoint.requests == [], "its list costs nothing"
+        assert await found("sk-wrong", NAME) is K.KEY
+        assert await found("sk-right", "not-listed") is None
+        assert await found("sk-right", "not-listed") is K.ADDRESS, "the reply of another wire is none"
+        [first, _] = endpoint.requests
+        assert first.path.startswith("/v1/") and "yes" in str(first.body)
+
+
+def test_an_endpoint_of_several_wires_is_tried_over_chat_completions() -> None:
+    assert preflight.wire_asked((Wire.MESSAGES, Wire.CHAT)) is Wire.CHAT
+    assert preflight.wire_asked((Wire.GEMINI,)) is Wire.GEMINI

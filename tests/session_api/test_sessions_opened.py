@@ -158,7 +158,7 @@ async def test_whoever_asks_just_as_a_door_closes_hears_that_it_did(
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/session", "/session/repo.git", "/session/../../etc/passwd", "/v1/models"]
+    "path", ["/", "/session", "/session/repo.git", "/session/../../etc/passwd", "/v1/embeddings"]
 )
 async def test_there_is_nothing_else_behind_a_door(ground: Ground, path: str) -> None:
     async with visitor(ground, await ground.session()) as inside:

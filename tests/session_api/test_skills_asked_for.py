@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from overlord.session_api.gateway.reply import ReplyContent, read_whole, skills_asked_for
+from overlord.domain.wires.chat_reply import read_whole
+from overlord.domain.wires.skill_call import skills_asked_for
+from overlord.domain.wires.wire import ReplyContent
 
 
 def said(*calls: object) -> ReplyContent:

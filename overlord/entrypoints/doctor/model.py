@@ -49,6 +49,7 @@ async def check_endpoint(settings: Settings, candidate: Candidate) -> ModelFault
             model,
             settings.model_name(candidate),
             limit_parameter=endpoint.limit_parameter,
+            wire=preflight.wire_asked(endpoint.wire),
             has_key=bool(key),
             redact=Redactor(settings.secrets()).redact,
         )

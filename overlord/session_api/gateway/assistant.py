@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from starlette.exceptions import HTTPException
 
 from overlord.domain.session import Account
+from overlord.domain.wires.wire import Wire
 from overlord.errors import ModelRefused, ModelUnavailable
 from overlord.session_api.gateway import gateway
+from overlord.session_api.gateway.client_request import ClientRequest
 from overlord.session_api.parts import SessionApiParts
 
 
@@ -18,9 +20,10 @@ class GatewayAssistant:
         self._parts = parts
 
     async def answer(self, account: Account, messages: Sequence[Mapping[str, str]]) -> str:
-        raw = json.dumps({"messages": [dict(message) for message in messages]}).encode()
+        request = {"messages": [dict(message) for message in messages]}
         try:
-            response = await gateway.answer(self._parts, account, raw)
+            asked = ClientRequest.read(self._parts.settings, account, request, Wire.CHAT)
+            response = await gateway.answer(self._parts, account, asked)
         except HTTPException as error:
             raise ModelRefused(f"the request was refused: {error.detail}") from None
         body = bytes(response.body).decode(errors="replace")

@@ -5,7 +5,7 @@ put in its place when it is over, however it ends. The exchange is on record bef
 import asyncio
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from functools import partial
 from types import TracebackType
@@ -17,10 +17,10 @@ from starlette.responses import Response
 from overlord.domain.budgets.budget import NANO, Cost, TokenUsage, estimate_tokens
 from overlord.domain.budgets.price import Price
 from overlord.domain.session import Account
+from overlord.domain.wires.skill_call import skills_asked_for
+from overlord.domain.wires.wire import ReplyContent, StreamReader
 from overlord.failpoints import Failpoint
-from overlord.session_api import wire
-from overlord.session_api.gateway.reply import ReplyContent, StreamReader, skills_asked_for
-from overlord.session_api.gateway.request import ModelRequest
+from overlord.session_api.gateway.client_request import EndpointRequest
 from overlord.session_api.parts import SessionApiParts
 from overlord.store.budgets import exchanges
 from overlord.store.budgets.exchanges import BudgetBalance, Refusal
@@ -30,6 +30,8 @@ log = structlog.get_logger()
 
 CLIENT_GONE = 499
 """The status on record of an exchange whose end nobody waited for."""
+OF_THE_PROVIDER = 20_000
+"""Tokens that a provider may add to a request: how tools are called, and words of its own."""
 
 
 class Meter:
@@ -38,18 +40,17 @@ class Meter:
     def __init__(
         self,
         parts: SessionApiParts,
-        asked: ModelRequest,
+        sent: EndpointRequest,
         balance: BudgetBalance,
         exchange: int,
         *,
-        model: str,
         price: Price | None,
     ) -> None:
         self._parts = parts
-        self._asked = asked
+        self._sent = sent
         self._budget_balance = balance
         self._exchange = exchange
-        self._model = model
+        self._model = sent.model
         self._price = price
         self._prompt = 0
         self._began_at = parts.clock.monotonic()
@@ -62,19 +63,19 @@ class Meter:
 
     @classmethod
     async def reserve(
-        cls, parts: SessionApiParts, account: Account, asked: ModelRequest, *, model: str, request_bytes: int
+        cls, parts: SessionApiParts, account: Account, sent: EndpointRequest
     ) -> Self | Response:
         """Set aside what the request can cost. 402 when a budget is spent; one that is only reserved is waited for."""
-        price = parts.settings.price(model)
-        most = TokenUsage(prompt=estimate_tokens(request_bytes), completion=asked.completion)
-        cost = Cost(tokens=most.total, nusd=price.cost_nusd(most) if price else None)
+        model, price = sent.model, parts.settings.price(sent.model)
+        most = TokenUsage(prompt=estimate_tokens(len(sent.body)), completion=sent.request.completion)
+        cost = Cost(tokens=most.total, nusd=_dearest(price, most) if price else None)
         while True:
             seen, at = parts.flight.landings, parts.clock.now()
             take = partial(_take, parts=parts, account=account, cost=cost, model=model, at=at)
             balance, taken = await parts.database.write(Failpoint.EXCHANGE_RESERVED, take)
             if not isinstance(taken, Refusal):
                 parts.flight.begin()
-                meter = cls(parts, asked, balance, taken, model=model, price=price)
+                meter = cls(parts, sent, balance, taken, price=price)
                 meter._prompt = most.prompt
                 return meter
             if taken.may_pass and await parts.flight.landing(seen):
@@ -83,7 +84,7 @@ class Meter:
                 Failpoint.BUDGET_EXHAUSTED,
                 partial(exchanges.exhaust, balance=balance, budget=taken.budget, at=at),
             )
-            return wire.error_response(402, "budget_exhausted", f"{taken.budget.describe()} is spent")
+            return sent.client.refusal(402, "budget_exhausted", f"{taken.budget.describe()} is spent")
 
     async def __aenter__(self) -> Self:
         return self
@@ -92,11 +93,12 @@ class Meter:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            usage = self._usage()
+            content = self._content()  # once: a long stream takes its time to be read
+            usage = self._usage(content)
             nusd = self._price.cost_nusd(usage) if self._price else None
             await self._parts.database.write(
                 Failpoint.EXCHANGE_SETTLED,
-                partial(self._settle, usage=usage, nusd=nusd, skills=skills_asked_for(self._content())),
+                partial(self._settle, usage=usage, nusd=nusd, skills=skills_asked_for(content)),
             )
         finally:
             self._parts.flight.end()
@@ -106,7 +108,7 @@ class Meter:
                 )
             took_s = self._parts.clock.monotonic() - self._began_at
             self._parts.meters.model_call_s.observe(took_s, self._model)
-        await self._record(usage, nusd)
+        await self._record(usage, nusd, content)
 
     def _settle(
         self, connection: sqlite3.Connection, *, usage: TokenUsage, nusd: int | None, skills: Sequence[str]
@@ -117,26 +119,33 @@ class Meter:
         )
         skill_uses.load(connection, self._budget_balance.session, skills, at=at)
 
-    def _usage(self) -> TokenUsage:
-        """What the endpoint says it used; where it does not say, an estimate that errs on the dear side."""
+    def _usage(self, content: ReplyContent | None) -> TokenUsage:
+        """What the endpoint says it used; where it does not say, or says what cannot be, an estimate that errs on the dear side."""
         if self.is_free:
             return TokenUsage()
-        if self.reader is not None and self.reader.usage is not None:
-            return self.reader.usage
-        content = self._content()
-        if content is None:
-            return TokenUsage(prompt=self._prompt)
-        return content.usage or TokenUsage(prompt=self._prompt, completion=content.least_tokens)
+        least = content.least_tokens if content is not None else 0
+        told = content.usage if content is not None else None
+        if told is not None and self._can_be(told, least):
+            return told
+        return TokenUsage(prompt=self._prompt, completion=least)
+
+    def _can_be(self, told: TokenUsage, least: int) -> bool:
+        """Whether an endpoint can have used this: something was sent, in no more tokens than it has bytes, and a reply is no nothing
+        and not many times what was allowed."""
+        is_prompt = 0 < told.prompt <= len(self._sent.body) + OF_THE_PROVIDER
+        has_parts = told.cached + told.cache_written <= told.prompt
+        most = 10 * max(self._sent.request.completion, least)
+        return is_prompt and has_parts and told.completion <= most and (told.completion > 0 or least == 0)
 
     def _content(self) -> ReplyContent | None:
         return self.reader.content() if self.reader is not None else self.content
 
-    def _write(self, facts: Mapping[str, Any]) -> None:
-        content = self._content()
+    def _write(self, facts: Mapping[str, Any], content: ReplyContent | None) -> None:
         message = content.message if content is not None else None
-        self._parts.transcripts.write(self._budget_balance.session, facts, self._asked.messages, message)
+        messages = self._sent.client.transcribed
+        self._parts.transcripts.write(self._budget_balance.session, facts, messages, message)
 
-    async def _record(self, usage: TokenUsage, nusd: int | None) -> None:
+    async def _record(self, usage: TokenUsage, nusd: int | None, content: ReplyContent | None) -> None:
         if not self._budget_balance.session:
             return  # the transcript is a session's
         facts = {
@@ -149,7 +158,7 @@ class Meter:
             "trouble": self.trouble,
         }
         try:
-            await asyncio.to_thread(self._write, facts)
+            await asyncio.to_thread(self._write, facts, content)
         except OSError as error:
             log.warning(
                 "transcript_not_written",
@@ -157,6 +166,11 @@ class Meter:
                 session_id=self._budget_balance.session,
                 error=str(error),
             )
+
+
+def _dearest(price: Price, most: TokenUsage) -> int:
+    """What a request costs if all of it is written to a cache, where that has a price of its own."""
+    return max(price.cost_nusd(most), price.cost_nusd(replace(most, cache_written=most.prompt)))
 
 
 def _take(

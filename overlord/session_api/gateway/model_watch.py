@@ -54,6 +54,7 @@ class ModelWatch:
                 self._parts.endpoint(candidate.endpoint),
                 name,
                 limit_parameter=endpoint.limit_parameter,
+                wire=preflight.wire_asked(endpoint.wire),
                 has_key=bool(endpoint.api_key.get_secret_value()),
                 redact=self._parts.redactor.redact,
             )
@@ -77,6 +78,7 @@ class ModelWatch:
                     self._parts.endpoint(candidate.endpoint),
                     outage.model,
                     limit_parameter=endpoint.limit_parameter,
+                    wire=preflight.wire_asked(endpoint.wire),
                     redact=self._parts.redactor.redact,
                 )
                 if fault is None:

@@ -6,17 +6,17 @@ _MODELS = "tests/session_api/test_gateway_models.py"
 GATEWAY = (
     Mutant(
         name="a session asks for no model but its own",
-        file="overlord/session_api/gateway/request.py",
-        before="or name not in {DEFAULT_MODEL, model}:",
+        file="overlord/domain/wires/chat_request.py",
+        before="or name not in names:",
         after="or not name:",
         tests=(f"{_MODELS}::test_any_other_is_refused_the_same_whether_it_exists_or_not",),
         says="is not offered to this session",
     ),
     Mutant(
         name="a session has its repository's model alone",
-        file="overlord/session_api/gateway/gateway.py",
-        before="model = own.model_for(account.kind)",
-        after="model = next(reversed(parts.settings.models))",
+        file="overlord/session_api/gateway/client_request.py",
+        before="account.model if account.model in settings.models else own.model_for(account.kind)",
+        after="account.model if account.model in settings.models else next(reversed(settings.models))",
         tests=(f"{_MODELS}::test_two_repositories_do_not_reach_each_others_model",),
         says=r"assert \[",
     ),

@@ -1,16 +1,15 @@
-"""What a session may ask of a model. What could fetch, keep or buy more than tokens is refused with its name, here and
-not by the provider: a session has no network, and a provider's tools would be one.
+"""What a session may ask of a model over chat completions. What could fetch, keep or buy more than tokens is refused with its name,
+here and not by the provider: a session has no network, and a provider's tools would be one.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from starlette.exceptions import HTTPException
+from overlord.domain.wires.wire import ModelRequest, Wire, WireError
 
-from overlord.settings.space import DEFAULT_MODEL
-
+DEFAULT_MODEL = "default"
+"""What a session asks for where it names no model."""
 PASSED_ON = frozenset(
     {
         "messages",
@@ -40,121 +39,92 @@ PARTS = frozenset({"text", "refusal", "image_url", "thinking", "redacted_thinkin
 """Kinds of content in a message; an image only as a `data:` URL."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelRequest:
-    """A request that was found good."""
-
-    body: Mapping[str, Any]
-    """What is passed on, without `model` and limits."""
-    stream: bool
-    wants_usage: bool
-    """Whether the client asked a stream for its usage itself."""
-    completion: int
-    """The most tokens of the reply."""
-
-    @property
-    def messages(self) -> list[Any]:
-        found: list[Any] = self.body["messages"]
-        return found
-
-    def written(self, *, model: str, limit_parameter: str) -> bytes:
-        """The request as an endpoint gets it."""
-        body = {"model": model, **self.body, limit_parameter: self.completion}
-        if self.stream:
-            body |= {"stream": True, "stream_options": {"include_usage": True}}
-        text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-        return text.encode("utf-8", "replace")
-
-
-def read_request(raw: bytes, *, model: str, completion: int) -> ModelRequest:
-    """Check a request of a session that may use `model` alone; raises HTTPException 400 that says what is wrong with it."""
-    body = _parsed(raw)
-    name = body.get("model", DEFAULT_MODEL)
-    if not isinstance(name, str) or name not in {DEFAULT_MODEL, model}:
-        # The same words whether another model of this name exists or not: it is another repository's.
-        raise _bad_request(
-            f"model {str(name)[:100]!r} is not offered to this session; ask for {DEFAULT_MODEL!r}"
-        )
+def read_request(body: Mapping[str, Any], *, names: frozenset[str], completion: int) -> ModelRequest:
+    """Check a request of a session that may use the models of these names alone; raises WireError that says what is wrong with it."""
+    check_model(body.get("model", DEFAULT_MODEL), names)
     for key in body.keys() - PASSED_ON - OURS - DROPPED:
-        raise _bad_request(
+        raise WireError(
             f"parameter {key[:100]!r} is not passed on; known: {', '.join(sorted(PASSED_ON | OURS))}"
         )
     if body.get("n") not in (None, 1):
-        raise _bad_request("n must be 1: one reply a request")
-    _check_messages(body.get("messages"))
+        raise WireError("n must be 1: one reply a request")
+    messages = _checked_messages(body.get("messages"))
     _check_tools(body.get("tools"), body.get("tool_choice"))
     options = body.get("stream_options")
     return ModelRequest(
+        wire=Wire.CHAT,
         body={key: value for key, value in body.items() if key in PASSED_ON and value is not None},
         stream=_is_true(body, "stream"),
         wants_usage=isinstance(options, dict) and options.get("include_usage") is True,
         completion=min([completion, *_limits(body)]),
+        messages=messages,
     )
 
 
-def _bad_request(message: str) -> HTTPException:
-    return HTTPException(400, message)
+def write_request(request: ModelRequest, *, model: str, limit_parameter: str) -> bytes:
+    """The request as an endpoint gets it."""
+    body = {"model": model, **request.body, limit_parameter: request.completion}
+    if request.stream:
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace")
 
 
-def _parsed(raw: bytes) -> dict[str, Any]:
-    try:
-        body = json.loads(raw, parse_constant=_no_number)
-    except (ValueError, RecursionError):
-        raise _bad_request("the request is not JSON") from None
-    if not isinstance(body, dict):
-        raise _bad_request("the request is not a JSON object")
-    return body
-
-
-def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
+def check_model(name: object, names: frozenset[str]) -> None:
+    """Raises WireError for a model that the session may not use: in the same words whether another one of this name exists or not,
+    for it is another repository's."""
+    if not isinstance(name, str) or name not in names:
+        raise WireError(
+            f"model {str(name)[:100]!r} is not offered to this session; ask for {DEFAULT_MODEL!r}"
+        )
 
 
 def _is_true(body: Mapping[str, Any], key: str) -> bool:
     value = body.get(key)
     if value is not None and not isinstance(value, bool):
-        raise _bad_request(f"{key} must be true or false")
+        raise WireError(f"{key} must be true or false")
     return bool(value)
 
 
 def _limits(body: Mapping[str, Any]) -> list[int]:
     limits = [body[key] for key in ("max_tokens", "max_completion_tokens") if body.get(key) is not None]
     if not all(type(limit) is int and limit > 0 for limit in limits):
-        raise _bad_request("max_tokens must be a whole number above 0")
+        raise WireError("max_tokens must be a whole number above 0")
     return limits
 
 
-def _check_messages(messages: object) -> None:
+def _checked_messages(messages: object) -> list[Any]:
     if not isinstance(messages, list) or not messages:
-        raise _bad_request("a chat completion needs a list of messages")
+        raise WireError("a chat completion needs a list of messages")
     for message in messages:
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
-            raise _bad_request("each message is an object with a role")
+            raise WireError("each message is an object with a role")
         content = message.get("content")
         if not isinstance(content, str | list | None):
-            raise _bad_request("a message's content is text or a list of parts")
+            raise WireError("a message's content is text or a list of parts")
         for part in content if isinstance(content, list) else ():
             _check_part(part)
+    return messages
 
 
 def _check_part(part: object) -> None:
     kind = part.get("type") if isinstance(part, dict) else None
     if not isinstance(part, dict) or kind not in PARTS:
-        raise _bad_request(
+        raise WireError(
             f"content of type {str(kind)[:100]!r} is not passed on; known: {', '.join(sorted(PARTS))}"
         )
     if kind == "image_url":
         image = part.get("image_url")
         url = image.get("url") if isinstance(image, dict) else image
         if not isinstance(url, str) or not url.startswith("data:image/"):
-            raise _bad_request(
+            raise WireError(
                 "an image is passed on only as a data: URL; a provider fetches nothing for a session"
             )
 
 
 def _check_tools(tools: object, choice: object) -> None:
     if not isinstance(tools, list | None):
-        raise _bad_request("tools must be a list")
+        raise WireError("tools must be a list")
     for tool in tools or ():
         if (
             not isinstance(tool, dict)
@@ -162,8 +132,6 @@ def _check_tools(tools: object, choice: object) -> None:
             or tool.keys() - {"type", "function", "cache_control"}
         ):
             kind = tool.get("type") if isinstance(tool, dict) else tool
-            raise _bad_request(
-                f"a tool of type {str(kind)[:100]!r} is not passed on; only plain functions are"
-            )
+            raise WireError(f"a tool of type {str(kind)[:100]!r} is not passed on; only plain functions are")
     if isinstance(choice, dict) and choice.get("type") != "function":
-        raise _bad_request("tool_choice may only name a function")
+        raise WireError("tool_choice may only name a function")

@@ -1,4 +1,4 @@
-"""Reading replies of models beside passing them on: what they used, and what was said, whole or in pieces.
+"""Reading chat completions beside passing them on: what they used, and what was said, whole or in pieces.
 
 Bytes are never changed; the one thing taken out of a stream is the usage chunk the client did not ask for.
 """
@@ -10,24 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
 from overlord.domain.budgets.budget import TokenUsage, estimate_tokens
+from overlord.domain.wires.wire import KEPT_CHARS, ReplyContent, WireError
 
 _EVENT = re.compile(rb".*?(?:\n\n|\r\n\r\n|\r\r)", re.DOTALL)
 _USAGE = re.compile(rb'"usage"\s*:\s*\{')
 _MOST_TOKENS = 10**9
-MOST_CALLS = 100
-"""Of one reply that are looked at."""
-KEPT_CHARS = 200_000
-"""Of a reply that is no completion, in the transcript."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplyContent:
-    """What a reply says: the message as far as it came, its size, and the usage its endpoint counted."""
-
-    message: Mapping[str, Any] | None
-    least_tokens: int
-    """An estimate that errs on the dear side."""
-    usage: TokenUsage | None = None
 
 
 def read_whole(data: bytes) -> ReplyContent:
@@ -42,27 +29,24 @@ def read_whole(data: bytes) -> ReplyContent:
     return ReplyContent(message=message, least_tokens=estimate_tokens(len(encoded)), usage=read_usage(value))
 
 
-def skills_asked_for(content: ReplyContent | None) -> tuple[str, ...]:
-    """The names with which a reply calls `use_skill`, each once; of whatever else it says, none."""
-    calls = (
-        content.message.get("tool_calls")
-        if content is not None and isinstance(content.message, dict)
-        else None
-    )
-    names = (_skill_of(call) for call in calls[:MOST_CALLS]) if isinstance(calls, list) else ()
-    return tuple(dict.fromkeys(name for name in names if name))
-
-
-def _skill_of(call: object) -> str:
-    function = call.get("function") if isinstance(call, dict) else None
-    if not isinstance(function, dict) or function.get("name") != "use_skill":
-        return ""
+def as_stream(data: bytes) -> bytes:
+    """A whole completion as the events of a stream. Raises WireError when it is none."""
     try:
-        arguments = json.loads(function["arguments"])
-    except (LookupError, TypeError, ValueError, RecursionError):
-        return ""
-    name = arguments.get("name") if isinstance(arguments, dict) else None
-    return name if isinstance(name, str) and name.isascii() else ""
+        value = json.loads(data)
+        choice = value["choices"][0]
+        delta = dict(choice["message"])
+        finish = choice.get("finish_reason")
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        raise WireError("the model's reply is no completion") from None
+    calls = delta.get("tool_calls")
+    if isinstance(calls, list):
+        delta["tool_calls"] = [
+            {**call, "index": index} for index, call in enumerate(calls) if isinstance(call, dict)
+        ]
+    said = {**value, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}], "usage": None}
+    chunks = [said, {**value, "choices": []}] if isinstance(value.get("usage"), dict) else [said]
+    events = (b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks)
+    return b"".join(events) + b"data: [DONE]\n\n"
 
 
 def read_usage(value: object) -> TokenUsage | None:
@@ -70,12 +54,18 @@ def read_usage(value: object) -> TokenUsage | None:
     usage = value.get("usage") if isinstance(value, dict) else None
     if not isinstance(usage, dict):
         return None
-    details = usage.get("prompt_tokens_details")
-    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    told = usage.get("prompt_tokens_details")
+    details = told if isinstance(told, dict) else {}
+    cached, written = details.get("cached_tokens"), details.get("cache_write_tokens")
     prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
     if not _is_count(prompt) or not _is_count(completion):
         return None
-    return TokenUsage(prompt=prompt, completion=completion, cached=cached if _is_count(cached) else 0)
+    return TokenUsage(
+        prompt=prompt,
+        completion=completion,
+        cached=cached if _is_count(cached) else 0,
+        cache_written=written if _is_count(written) else 0,
+    )
 
 
 def _is_count(value: object) -> TypeGuard[int]:
@@ -83,7 +73,7 @@ def _is_count(value: object) -> TypeGuard[int]:
 
 
 @dataclass(slots=True)
-class StreamReader:
+class ChatStreamReader:
     """Cuts a stream into events as it passes. What `feed` gives may be sent on; `rest` is what never became an event."""
 
     hides_usage: bool
