@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass, field
 
 from minion.agents.agent import Attempt, CodingAgent, Said, SaidKind, Stopped
-from minion.agents.program_files import exclude, find_program, remove_files, write_files
+from minion.agents.program_files import LaidFiles, find_program, write_files
 from minion.agents.running import Health, Line, RunningProgram
 from minion.agents.sentinel import NoSentinel, Sentinel, is_sentinel, read_sentinel
 from minion.agents.surroundings import Surroundings
@@ -99,7 +99,7 @@ class ProgramConversation:
         self._agent = agent
         self._around = around
         self._conversation = ""
-        self._laid: tuple[str, ...] = ()
+        self._laid: LaidFiles | None = None
         self._running: RunningProgram | None = None
 
     def ask(self, prompt: str) -> Attempt:
@@ -112,31 +112,27 @@ class ProgramConversation:
         command = find_program(given.choice, self._agent.executables, environment["PATH"])
         given.home.mkdir(parents=True, exist_ok=True)
         write_files(given.home, program.files)
-        laid = write_files(given.root, program.tree_files, keeps=True)
-        exclude(given.root, laid)
-        requests = around.traffic.model_requests
-        running = self._running = RunningProgram(
-            (*command, *program.arguments),
-            directory=given.root,
-            environment={**environment, "HOME": str(given.home), **program.environment},
-            waiting=around.session.interrupts.waiting,
-            stdin_text=program.stdin,
-        )
-        self._laid = laid
+        laid = self._laid = LaidFiles(given.root, given.home.with_name("agent-aside"))
         state = _Prompt()
+        requests = around.traffic.model_requests
         try:
+            laid.lay(program.tree_files)
+            around.session.workspace.set_aside = laid.names
+            running = self._running = RunningProgram(
+                (*command, *program.arguments),
+                directory=given.root,
+                environment={**environment, "HOME": str(given.home), **program.environment},
+                waiting=around.session.interrupts.waiting,
+                stdin_text=program.stdin,
+            )
             stopped = self._follow(running, state, requests)
         finally:
-            code = self._end(running, state)
+            code = self._end(state)
         return self._attempt(state, stopped, code)
 
     def close(self) -> None:
         """End the program where it still runs, and take our files out of the working copy."""
-        if self._running is not None:
-            self._running.end()
-            self._running = None
-        remove_files(self._around.given().root, self._laid)
-        self._laid = ()
+        self._end(_Prompt())
 
     def _follow(self, running: RunningProgram, state: _Prompt, requests: int) -> Stopped | None:
         around = self._around
@@ -208,11 +204,14 @@ class ProgramConversation:
             state.leaves_at = now + LEAVE_S  # it works on: its last words count, and they may be others
         self._around.teller.tell(self._around.session.turn, said)
 
-    def _end(self, running: RunningProgram, state: _Prompt) -> int | None:
-        code = running.end()
-        self._running = None
+    def _end(self, state: _Prompt) -> int | None:
+        """End the program with all it started, and put the working copy in order."""
+        running, self._running = self._running, None
+        code = running.end() if running is not None else None
+        if self._laid is not None:
+            self._laid.remove()
         state.words.end_run()
-        if running.dropped_bytes:
+        if running is not None and running.dropped_bytes:
             self._around.teller.log(
                 f"{running.dropped_bytes:,} bytes of the agent's output were dropped: too much at once."
             )
