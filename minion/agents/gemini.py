@@ -1,9 +1,8 @@
 """Gemini CLI, by `gemini -o stream-json` with the prompt on its standard input, configured in a home of the session's own.
 
-What its role may do are policy rules, which are judged before a call runs. The rules of the session are its user memory. What the
-repository has for it is read as well, and cannot be left out (0.61): every `GEMINI.md`, as part of the first message, and
-`.gemini/settings.json`, which counts more than a user's settings where its home is in a directory that others can write to. Of that
-hooks, skills, extensions and MCP servers stay off by what is passed here.
+What its role may do are policy rules, judged before a call runs. The rules of the session are its user memory. A repository's
+`.gemini/settings.json` is out of its sight, and so hooks, skills, extensions and MCP servers of the repository stay off. Each
+`GEMINI.md` is read all the same, as a part of the first message: 0.61 has no setting that leaves it out.
 """
 
 import json
@@ -35,6 +34,7 @@ class Gemini:
 
     def program(self, given: Given, prompt: str, *, resume: str = "") -> Program:
         """`gemini`, which reads its prompt from the standard input and ends after its last reply."""
+        settings = json.dumps(_settings(given), indent=1)
         arguments = ["--output-format", "stream-json", "--approval-mode", "yolo", "--skip-trust"]
         arguments += ["--model", given.model, "--extensions", "none"]
         arguments += ["--allowed-mcp-server-names", *([server.name for server in given.servers] or ["none"])]
@@ -45,15 +45,15 @@ class Gemini:
                 "GOOGLE_GEMINI_BASE_URL": given.base_url,
                 "GEMINI_API_KEY": "none",
                 "GEMINI_MODEL": given.model,
-                "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(given.home / _SETTINGS),
                 "GEMINI_CLI_NO_RELAUNCH": "true",
                 "NO_COLOR": "1",
             },
             files={
-                _SETTINGS: json.dumps(_settings(given), indent=1),
+                _SETTINGS: settings,
                 _RULES: given.rules,
                 _POLICY: policy(given.permissions, str(given.root)),
             },
+            tree_files={_SETTINGS: settings},  # a repository's own would count more than its user's
             stdin=prompt,
         )
 

@@ -51,7 +51,7 @@ def _rule(
     why: str = "",
 ) -> str:
     named = {
-        "toolName": list(tools),
+        "toolName": tools[0] if len(tools) == 1 else list(tools),
         "argsPattern": pattern,
         "commandPrefix": list(commands),
         "denyMessage": why,
