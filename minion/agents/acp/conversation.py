@@ -69,9 +69,7 @@ class AcpConversation:
 
     def close(self) -> None:
         """End the program where it still runs."""
-        if self._wire is not None:
-            self._wire.program.end()
-            self._wire = None
+        self._end()
 
     def _follow(self, wire: Wire, texts: list[str], turn: Turn) -> None:
         """One prompt to its end. Raises WireClosed when the program is gone, or has to be ended."""
@@ -132,8 +130,14 @@ class AcpConversation:
     def _lost(self, wire: Wire, turn: Turn) -> int | None:
         """The program is gone, or has to be."""
         turn.end_words()
-        code = wire.program.end()
-        self._wire = None
+        code = self._end()
         if turn.stopped is None:
             turn.error = wire.last_errors or "Its program ended in the middle of a turn."
         return code
+
+    def _end(self) -> int | None:
+        wire, self._wire = self._wire, None
+        if wire is None:
+            return None
+        with self._around.quiet():
+            return wire.program.end()
