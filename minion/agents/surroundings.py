@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from minion.agents.agent import Given, Said, SaidKind
@@ -27,10 +28,13 @@ class Surroundings:
     """As it is now: the scope may have been widened since the last prompt."""
     environment: Callable[[], dict[str, str]]
     """What an agent's program is started with, beside what it asks for itself."""
+    beat: Heartbeat
     traffic: Traffic
     teller: "Teller"
     tick: Callable[[], None] = lambda: None
     """Called again and again while a program runs; saves work in progress now and then."""
+    quiet: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Surrounds the end of a program: no tool of the session's own runs git meanwhile."""
     is_decided: Callable[[], bool] = lambda: False
     """Whether a tool of the session's own has ended it: the program is to leave."""
 
