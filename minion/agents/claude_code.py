@@ -1,5 +1,5 @@
-"""Anthropic's Claude Code, by `claude -p --output-format stream-json`, in its bare mode: no settings, hooks, plugins or instructions
-of the repository's or the user's are loaded.
+"""Anthropic's Claude Code, by `claude -p --output-format stream-json`. No settings, hooks, servers, skills or instructions of the repository's
+are loaded: those it is to have come with the brief. (Its bare mode would do that too, and has no tool that makes a file.)
 
 A call that its permissions do not allow is refused by itself (`dontAsk`), before it runs; what it may write and start is told it in a
 settings file of the session's own. The prompt comes by its standard input, and long words by files: an argument may be no longer
@@ -14,34 +14,21 @@ from minion.agents.agent import Capabilities, Given, Permissions, Program, Said,
 
 _FOLDER = ".claude"
 _MODELS = (
-    "ANTHROPIC_MODEL",
-    "ANTHROPIC_SMALL_FAST_MODEL",
-    "ANTHROPIC_DEFAULT_OPUS_MODEL",
-    "ANTHROPIC_DEFAULT_SONNET_MODEL",
-    "ANTHROPIC_DEFAULT_HAIKU_MODEL",
-    "CLAUDE_CODE_SUBAGENT_MODEL",
+    "ANTHROPIC_MODEL ANTHROPIC_SMALL_FAST_MODEL ANTHROPIC_DEFAULT_OPUS_MODEL ANTHROPIC_DEFAULT_SONNET_MODEL "
+    "ANTHROPIC_DEFAULT_HAIKU_MODEL CLAUDE_CODE_SUBAGENT_MODEL"
 )
 _OFF = (
-    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
-    "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS",
-    "DISABLE_AUTOUPDATER",
-    "DISABLE_TELEMETRY",
-    "DISABLE_ERROR_REPORTING",
-    "IS_SANDBOX",
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC CLAUDE_CODE_DISABLE_BACKGROUND_TASKS CLAUDE_CODE_DISABLE_CLAUDE_MDS "
+    "CLAUDE_CODE_DISABLE_AUTO_MEMORY CLAUDE_CODE_DISABLE_GIT_INSTRUCTIONS DISABLE_AUTOUPDATER DISABLE_TELEMETRY "
+    "DISABLE_ERROR_REPORTING IS_SANDBOX"
 )
-_ALWAYS = ("Read", "Glob", "Grep", "LS", "TodoWrite", "Task")
-_NEVER = ("WebFetch", "WebSearch", "AskUserQuestion")
-_SUBJECTS = (
-    "file_path",
-    "notebook_path",
-    "path",
-    "pattern",
-    "command",
-    "description",
-    "query",
-    "reason",
-    "summary",
+_ALWAYS = ("Read", "Glob", "Grep", "TodoWrite")
+_NEVER = (
+    "WebFetch WebSearch AskUserQuestion Agent Skill Workflow Monitor SendMessage ListAgents TaskStop ReportFindings ScheduleWakeup "
+    "CronCreate CronDelete CronList EnterWorktree ExitWorktree EnterPlanMode ExitPlanMode"
 )
+"""What leaves the session, asks somebody, or works where nobody counts it."""
+_SUBJECTS = "file_path notebook_path path pattern command query question reason summary"
 _MOST_ACTION_CHARS = 200
 
 
@@ -64,7 +51,7 @@ class ClaudeCode:
         folder = given.home / _FOLDER
         settings = {"permissions": _permissions(given), "includeCoAuthoredBy": False}
         servers = {"mcpServers": {server.name: _server(server) for server in given.servers}}
-        arguments = ["-p", "--output-format", "stream-json", "--verbose", "--bare", "--model", given.model]
+        arguments = ["-p", "--output-format", "stream-json", "--verbose", "--model", given.model]
         arguments += [
             "--permission-mode",
             "dontAsk",
@@ -110,8 +97,8 @@ class ClaudeCode:
                     yield from self._block(block, is_own=not event.get("parent_tool_use_id"))
         elif kind == "result":
             failed = event.get("is_error") is not False or event.get("subtype") != "success"
-            words = _text(event.get("result")) or ", ".join(_texts(event.get("errors")))
-            yield Said(kind=SaidKind.RESULT, text=words or _text(event.get("subtype")), failed=failed)
+            words = _text(event.get("result")) or _text(event.get("subtype"))
+            yield Said(kind=SaidKind.RESULT, text=words, failed=failed)
 
     def _block(self, block: Mapping[str, Any], *, is_own: bool) -> Iterator[Said]:
         if block.get("type") == "text" and is_own:
@@ -119,7 +106,7 @@ class ClaudeCode:
         elif block.get("type") == "tool_use":
             given = block.get("input")
             given = given if isinstance(given, dict) else {}
-            subject = next((_text(given[name]) for name in _SUBJECTS if name in given), "")
+            subject = next((_text(given[name]) for name in _SUBJECTS.split() if name in given), "")
             text = f"{_text(block.get('name'))} {subject.replace(self._root, '')}".strip()
             yield Said(kind=SaidKind.ACTION, text=text[:_MOST_ACTION_CHARS])
 
@@ -131,7 +118,7 @@ def _permissions(given: Given) -> dict[str, list[str]]:
     allow = [*_ALWAYS, *edits, *_commands(allowed)]
     for server in given.servers:
         allow += [f"mcp__{server.name}__{tool}" for tool in server.tools] or [f"mcp__{server.name}"]
-    deny = [*_NEVER, *([] if edits else ["Edit", "Write", "NotebookEdit"])]
+    deny = [*_NEVER.split(), *([] if edits else ["Edit", "Write", "NotebookEdit"])]
     deny += [f"Edit({below}/{pattern})" for pattern in (*allowed.closed, *allowed.secret)]
     deny += [f"Read({below}/{pattern})" for pattern in allowed.secret]
     return {"allow": allow, "deny": [*deny, *(["Bash"] if allowed.commands == () else [])]}
@@ -160,14 +147,11 @@ def _environment(given: Given) -> dict[str, str]:
         "CLAUDE_CONFIG_DIR": str(given.home / _FOLDER),
         "BASH_DEFAULT_TIMEOUT_MS": wait_ms,
         "BASH_MAX_TIMEOUT_MS": wait_ms,
-        **dict.fromkeys(_MODELS, given.model),
-        **dict.fromkeys(_OFF, "1"),
+        "ENABLE_TOOL_SEARCH": "false",  # the session's own tools are few, and are to be seen at once
+        **dict.fromkeys(_MODELS.split(), given.model),
+        **dict.fromkeys(_OFF.split(), "1"),
     }
 
 
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
-
-
-def _texts(value: object) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
