@@ -52,14 +52,8 @@ class ClaudeCode:
         settings = {"permissions": _permissions(given), "includeCoAuthoredBy": False}
         servers = {"mcpServers": {server.name: _server(server) for server in given.servers}}
         arguments = ["-p", "--output-format", "stream-json", "--verbose", "--model", given.model]
-        arguments += [
-            "--permission-mode",
-            "dontAsk",
-            "--setting-sources",
-            "",
-            "--max-turns",
-            str(given.turns),
-        ]
+        arguments += ["--permission-mode", "dontAsk", "--max-turns", str(given.turns)]
+        arguments += ["--setting-sources", ""]
         arguments += ["--settings", str(folder / "session.json"), "--strict-mcp-config"]
         arguments += ["--mcp-config", str(folder / "servers.json")]
         arguments += ["--append-system-prompt-file", str(folder / "role.md")]
@@ -94,14 +88,14 @@ class ClaudeCode:
             content = message.get("content")
             for block in content if isinstance(content, list) else ():
                 if isinstance(block, dict):
-                    yield from self._block(block, is_own=not event.get("parent_tool_use_id"))
+                    yield from self._block(block)
         elif kind == "result":
             failed = event.get("is_error") is not False or event.get("subtype") != "success"
             words = _text(event.get("result")) or _text(event.get("subtype"))
             yield Said(kind=SaidKind.RESULT, text=words, failed=failed)
 
-    def _block(self, block: Mapping[str, Any], *, is_own: bool) -> Iterator[Said]:
-        if block.get("type") == "text" and is_own:
+    def _block(self, block: Mapping[str, Any]) -> Iterator[Said]:
+        if block.get("type") == "text":
             yield Said(kind=SaidKind.TEXT, text=_text(block.get("text")))
         elif block.get("type") == "tool_use":
             given = block.get("input")
@@ -114,7 +108,7 @@ class ClaudeCode:
 def _permissions(given: Given) -> dict[str, list[str]]:
     allowed: Permissions = given.permissions
     below = f"/{given.root}"
-    edits = [] if allowed.is_reader else [f"Edit({below}/{pattern})" for pattern in allowed.writable]
+    edits = [f"Edit({below}/{pattern})" for pattern in allowed.writable]
     allow = [*_ALWAYS, *edits, *_commands(allowed)]
     for server in given.servers:
         allow += [f"mcp__{server.name}__{tool}" for tool in server.tools] or [f"mcp__{server.name}"]
