@@ -34,7 +34,7 @@ def agent_of(program: str) -> CodingAgent:
 def conversation_with(choice: AgentChoice, around: Surroundings) -> Conversation:
     """The conversation of a session with its agent. Raises AgentFailed for one that is not known."""
     if choice.program == ACP:
-        conversation: Conversation = import_module("minion.agents.acp").AcpConversation(around)
+        conversation: Conversation = import_module("minion.agents.acp.conversation").AcpConversation(around)
         return conversation
     return ProgramConversation(agent_of(choice.program), around)
 
