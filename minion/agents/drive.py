@@ -207,7 +207,10 @@ class ProgramConversation:
     def _end(self, state: _Prompt) -> int | None:
         """End the program with all it started, and put the working copy in order."""
         running, self._running = self._running, None
-        code = running.end() if running is not None else None
+        code = None
+        if running is not None:
+            with self._around.quiet():
+                code = running.end()
         if self._laid is not None:
             self._laid.remove()
         state.words.end_run()

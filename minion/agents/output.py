@@ -1,5 +1,6 @@
 """An agent's output as lines, whatever comes: long lines are cut, a flood is let go, and memory stays bounded."""
 
+import re
 import time
 from collections.abc import Callable, Iterator
 
@@ -10,7 +11,8 @@ LONGEST_LINE = 1024 * 1024
 FLOOD_BYTES = 64 * 1024 * 1024
 """What may come at once,"""
 FLOOD_BYTES_PER_S = 4 * 1024 * 1024
-"""and what may come on and on. Beyond that whole lines are dropped."""
+"""and what may come on and on. Beyond that only what may be an event or a sentinel line is kept."""
+_KEPT = re.compile(rb"\s*\{|[ `*>]*OVERLORD_EVENT")
 
 
 class Lines:
@@ -20,7 +22,6 @@ class Lines:
         self.dropped_bytes = 0
         self._clock = clock
         self._partial = bytearray()
-        self._is_dropping = False
         self._left = float(FLOOD_BYTES)
         self._looked_at = clock()
 
@@ -42,15 +43,16 @@ class Lines:
         self._left = min(self._left + (now - self._looked_at) * FLOOD_BYTES_PER_S, FLOOD_BYTES) - size
         self._looked_at = now
         self._left = max(self._left, -float(FLOOD_BYTES_PER_S))
-        self._is_dropping = self._left < 0
 
     def _keep(self, piece: bytes) -> None:
-        room = 0 if self._is_dropping else LONGEST_LINE - len(self._partial)
+        room = LONGEST_LINE - len(self._partial)
         self._partial += piece[:room]
-        self.dropped_bytes += len(piece) - min(len(piece), max(room, 0))
+        self.dropped_bytes += len(piece) - min(len(piece), room)
 
     def _taken(self) -> Iterator[str]:
-        line = printable(bytes(self._partial))
+        line = bytes(self._partial)
         self._partial.clear()
-        if line.strip():
-            yield line
+        if self._left < 0 and not _KEPT.match(line):
+            self.dropped_bytes += len(line)
+        elif text := printable(line).strip():
+            yield text

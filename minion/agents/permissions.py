@@ -29,7 +29,9 @@ def permissions_of(
     secret = terms.secret_paths if terms is not None else ()
     return Permissions(
         writable=() if is_reader else tuple(_writable(scope, terms)),
-        closed=tuple(dict.fromkeys((*_closed(scope), *_closed_plan(terms, refusal), *scope.without, *secret))),
+        closed=tuple(
+            dict.fromkeys((*_closed(scope), *_closed_plan(scope, terms, refusal), *scope.without, *secret))
+        ),
         secret=secret,
         commands=None if terms is None else _commands(terms),
         is_reader=is_reader,
@@ -66,14 +68,15 @@ def _closed(scope: Scope) -> Iterator[str]:
             yield f"{name}/**"
 
 
-def _closed_plan(terms: Terms | None, refusal: Callable[[str], str]) -> Iterator[str]:
+def _closed_plan(scope: Scope, terms: Terms | None, refusal: Callable[[str], str]) -> Iterator[str]:
     """The files of the job's plan that the session reads and does not write."""
     if terms is None:
         return
     names = [file.path for file in terms.plan]
     if terms.bootstrap is not None:
         names.append(terms.bootstrap.path)
-    if names and all(map(refusal, names)) and not terms.plan_outputs:
+    opened = (*terms.plan_outputs, *(item for item in scope.patterns if item.lstrip("/").startswith("plan")))
+    if names and all(map(refusal, names)) and not opened:
         yield "plan/**"
         return
     yield from (_GLOB.sub(r"\\\1", name) for name in names if refusal(name))

@@ -65,7 +65,9 @@ class LaidFiles:
                 _make_way(self._root, pure, self._move_aside)
                 _write(self._root / pure, text)
             except OSError as error:
-                raise AgentFailed(f"An agent's configuration cannot be written to {name}: {error}.") from error
+                raise AgentFailed(
+                    f"An agent's configuration cannot be written to {name}: {error}."
+                ) from error
             self._laid.append(pure)
         _exclude(self._root, self.names)
 
@@ -73,7 +75,9 @@ class LaidFiles:
         """Take the files out, with the directories they leave empty, and put back what was there."""
         for pure in reversed(self._laid):
             place = self._root / pure
-            if any(self._root.joinpath(*pure.parts[:depth]).is_symlink() for depth in range(1, len(pure.parts))):
+            if any(
+                self._root.joinpath(*pure.parts[:depth]).is_symlink() for depth in range(1, len(pure.parts))
+            ):
                 continue  # the program put a link there: what is behind it is not ours
             with suppress(OSError):
                 _remove(place)

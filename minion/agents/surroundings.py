@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from minion.agents.agent import Given, Said, SaidKind
@@ -13,8 +14,9 @@ from minion.session import Session
 MOST_PRINTED_CHARS = 1024 * 1024
 """Of an agent's words, in the log of the session's container."""
 LONGEST_PRINTED_LINE = 500
-PROGRESS_EVERY_S = 0.2
-"""What an agent does faster than this is not told action by action."""
+PROGRESS_AT_ONCE = 50
+PROGRESS_PER_S = 5.0
+"""An agent that does more than this is not told of action by action."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,10 +29,13 @@ class Surroundings:
     """As it is now: the scope may have been widened since the last prompt."""
     environment: Callable[[], dict[str, str]]
     """What an agent's program is started with, beside what it asks for itself."""
+    beat: Heartbeat
     traffic: Traffic
     teller: "Teller"
     tick: Callable[[], None] = lambda: None
     """Called again and again while a program runs; saves work in progress now and then."""
+    quiet: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Surrounds the end of a program: no tool of the session's own runs git meanwhile."""
     is_decided: Callable[[], bool] = lambda: False
     """Whether a tool of the session's own has ended it: the program is to leave."""
 
@@ -42,15 +47,18 @@ class Teller:
         self._beat = beat
         self._clock = clock
         self._printed_chars = 0
-        self._told_at = -PROGRESS_EVERY_S
+        self._left = float(PROGRESS_AT_ONCE)
+        self._told_at = clock()
 
     def tell(self, turn: int, said: Said) -> None:
         """Tell of one piece of output."""
         text = " ".join(said.text.split())
         if said.kind is SaidKind.ACTION:
             now = self._clock()
-            if now - self._told_at >= PROGRESS_EVERY_S:
-                self._told_at = now
+            self._left = min(self._left + (now - self._told_at) * PROGRESS_PER_S, PROGRESS_AT_ONCE)
+            self._told_at = now
+            if self._left >= 1:
+                self._left -= 1
                 self._beat.progress(turn, text or "(it does something it does not name)")
         if said.kind is not SaidKind.TURN:
             self._print(f"{said.kind}: {text}")

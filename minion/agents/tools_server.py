@@ -8,7 +8,8 @@ are the main thread's.
 import hmac
 import secrets
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -96,6 +97,22 @@ class ToolsServer:
         if self._listener is not None:
             self._listener.close()
             self._listener = None
+
+    @contextmanager
+    def quiet(self, wait_s: float = 10.0) -> Iterator[None]:
+        """Inside no call changes the session, so that a program can be ended with all its processes and no git of ours; a call that
+        is being made is waited for."""
+        holds = self._turn.acquire(timeout=wait_s)
+        try:
+            yield
+        finally:
+            if holds:
+                self._turn.release()
+
+    def resume(self) -> None:
+        """Let the session go on after its submission: a person has written meanwhile."""
+        self.submission = None
+        self.ended.clear()
 
     def answer(self, request: mcp_wire.Request) -> bytes:
         """The reply to a request of the protocol."""

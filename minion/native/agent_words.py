@@ -74,7 +74,7 @@ def words_for(brief: Brief) -> Words:
         complete="task_complete" if has_tools else "PHASE_COMPLETE",
         blocked="task_blocked" if has_tools else "NEEDS_ESCALATION",
         ask="ask_question" if has_tools else "a QUESTION",
-        shell="your shell",
+        starter="your shell",
         loads_skills=has_tools,
     )
 

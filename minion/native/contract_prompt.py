@@ -74,7 +74,7 @@ def _identity(brief: Brief, terms: Terms, fence: str) -> Iterator[tuple[str, str
 def _limits(terms: Terms, words: Words) -> Iterator[str]:
     if terms.commands is not None:
         programs = ", ".join(terms.commands) or "none but those its description names"
-        yield f"- {words.shell} starts these programs: {programs}"
+        yield f"- {words.starter} starts these programs: {programs}"
     if terms.secret_paths:
         yield f"- kept out of your sight, neither read nor written: {', '.join(terms.secret_paths)}"
     if terms.consultation is None and set(terms.outcomes) - {"done"}:

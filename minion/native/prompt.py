@@ -73,7 +73,8 @@ class Words(NamedTuple):
     complete: str = "task_complete"
     blocked: str = "task_blocked"
     ask: str = "ask_question"
-    shell: str = "run_command"
+    starter: str = "run_command"
+    """What starts programs."""
     loads_skills: bool = True
     """Whether it has a tool that loads a skill's instructions; else it is told all of them."""
 
@@ -239,7 +240,9 @@ def world_parts(brief: Brief, fence: str) -> list[tuple[str, str]]:
     listed = "\n".join(f"{skill.name}: {skill.description}" for skill in brief.skills)
     skills = "Skills you can load with use_skill:"
     if not words.loads_skills:
-        listed = "\n\n".join(f"{skill.name}: {skill.description}\n{skill.instructions}" for skill in brief.skills)
+        listed = "\n\n".join(
+            f"{skill.name}: {skill.description}\n{skill.instructions}" for skill in brief.skills
+        )
         skills = "Skills: how some kinds of work are done here. Follow those that fit the task:"
     parts = (
         (
