@@ -7,13 +7,14 @@ could be reported · 6 what it was started with names no usable session API, or 
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from minion.errors import BadStart, GitFailed, Interrupted, SessionApiGone, SessionApiRefused
 from minion.heartbeat import Heartbeat
 from minion.interrupt import Interrupts
 from minion.protocol import (
     BRIEF_PATH,
+    NATIVE,
     REPORT_PATH,
     Brief,
     Outcome,
@@ -106,13 +107,22 @@ def _setup(start: Start, brief: Brief) -> int:
     return COMPLETE
 
 
-def _work(start: Start, brief: Brief, scope: Scope) -> Report:
-    from minion.native.work_session import work
+def _worker(brief: Brief) -> Callable[[Start, Brief, Scope, Heartbeat], Report]:
+    """What runs a work session with the agent it was given. Each is imported by those sessions alone."""
+    if brief.agent.program == NATIVE:
+        from minion.native.work_session import work
 
+        return work
+    from minion.agents.session import work_with
+
+    return work_with
+
+
+def _work(start: Start, brief: Brief, scope: Scope) -> Report:
     beat = Heartbeat(start.session_api)
     beat.tells_calls = brief.traced
     try:
-        return work(start, brief, scope, beat)
+        return _worker(brief)(start, brief, scope, beat)
     except GitFailed as error:
         return Report(outcome=Outcome.ERROR, reason="internal", summary=f"No working copy: {error}")
     except SessionApiGone:

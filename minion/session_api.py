@@ -7,6 +7,7 @@ therefore be sent more than once. What the session API refuses (4xx) is an excep
 import http.client
 import json
 import socket
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -57,7 +58,7 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 class SessionApi:
-    """Calls to one session's session API. Not for use by two threads: each makes its own with `another`."""
+    """Calls to one session's session API. Two threads take turns; one whose calls last makes its own with `another`."""
 
     def __init__(
         self,
@@ -72,6 +73,7 @@ class SessionApi:
         self._pause = pause
         self._largest_answer = largest_answer
         self._connection: _UnixConnection | None = None
+        self._turns = threading.Lock()
 
     @classmethod
     def at(cls, url: str, *, patience_s: float) -> "SessionApi":
@@ -91,7 +93,7 @@ class SessionApi:
         longer than our patience), SessionApiGone when nobody answered for that long.
         """
         return _accepted(
-            self._patiently(f"{method} {path}", lambda: self._once(method, path, body, timeout_s))
+            self._patiently(f"{method} {path}", lambda: self._in_turn(method, path, body, timeout_s))
         )
 
     def post(self, path: str, body: bytes, *, timeout_s: float = 60.0) -> Answer:
@@ -124,6 +126,10 @@ class SessionApi:
                 )
             self._pause(pause_s)
             pause_s = min(max(2 * pause_s, FIRST_PAUSE_S), LONGEST_PAUSE_S)
+
+    def _in_turn(self, method: str, path: str, body: bytes | None, timeout_s: float) -> Answer:
+        with self._turns:
+            return self._once(method, path, body, timeout_s)
 
     def _once(self, method: str, path: str, body: bytes | None, timeout_s: float) -> Answer:
         connection = self._connected(timeout_s)

@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+from minion.agents.sentinel import Sentinel
 from minion.protocol import AgentChoice
 
 TOOLS_SERVER = "overlord"
@@ -57,6 +58,8 @@ class Said:
     text: str = ""
     failed: bool = False
     """Of a result: the agent itself says that it did not come to its end."""
+    is_partial: bool = False
+    """Of words: they go on where the words before them stopped, in the middle of a line perhaps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +149,8 @@ class Stopped(StrEnum):
     """Why we ended a program."""
 
     SILENT = "silent"
+    TURNS = "turns"
+    """Its turns were used up."""
     LINGERED = "lingered"
     """It had said its last word and did not leave."""
     DECIDED = "decided"
@@ -163,6 +168,10 @@ class Attempt:
     """Its last words."""
     error: str = ""
     """What it says went wrong."""
+    failed: bool = False
+    """Whether it says itself that it did not come to its end."""
+    sentinel: Sentinel | None = None
+    """The last sentinel line of its words. Looked for in `text` where a conversation leaves it out."""
     conversation: str = ""
     """The id by which it is resumed."""
     turns: int = 0

@@ -6,12 +6,12 @@ ending, the work so far is pushed first.
 
 import re
 import threading
-from dataclasses import replace
 from typing import Any
 
-from minion.errors import GitFailed, Interrupted, ModelFailed, OutOfBudget, SessionApiRefused, ToolError
+from minion.errors import Interrupted, ModelFailed, OutOfBudget, SessionApiRefused, ToolError
 from minion.heartbeat import Heartbeat
 from minion.native.conversation import Conversation, bounded
+from minion.native.ending import interrupted, stopped, submitted
 from minion.native.mailbox import NOT_ENDED, Mailbox
 from minion.native.model import Flaw, Model, Reply, ToolCall
 from minion.protocol import Outcome, Report
@@ -23,7 +23,6 @@ RESCUE_EVERY_TURNS = 10
 FRUITLESS_REPLIES = 3
 """Replies in a row without a tool call after which the model is given up."""
 WARNED_TURNS = 5
-PATIENCE_WHEN_TERMINATED_S = 5.0
 TIGHT = 0.3
 """The share of itself a conversation is brought to when the model says it is too long."""
 
@@ -60,7 +59,7 @@ class Agent:
         except OutOfBudget:
             return self._stopped(Outcome.OUT_OF_BUDGET, "", "The session's budget is spent.")
         except Interrupted as stop:
-            return self._interrupted(stop)
+            return interrupted(self._session, self._beat, stop)
         except (SessionApiRefused, ModelFailed) as error:
             return self._stopped(Outcome.ERROR, "model", str(error))
 
@@ -79,7 +78,7 @@ class Agent:
             if not reply.calls:
                 self._nudge(reply)
             elif (submission := self._do(reply)) is not None:
-                return self._submitted(submission)
+                return submitted(self._session, self._beat, submission)
             if self._fruitless == FRUITLESS_REPLIES:
                 summary = (
                     f"{FRUITLESS_REPLIES} replies in a row called no tool (last: {reply.flaw or 'text'})."
@@ -143,43 +142,8 @@ class Agent:
         left = self._session.brief.limits.turns - self._session.turn
         return f"\n[{left} turns left: finish, or say why not]" if left == WARNED_TURNS else ""
 
-    def _submitted(self, submission: Submission) -> Report:
-        if submission.outcome is not Outcome.COMPLETE:
-            return replace(self._stopped(submission.outcome, "", submission.summary), event=submission.event)
-        return Report(
-            outcome=submission.outcome,
-            summary=submission.summary,
-            replies=submission.replies,
-            learnings=submission.learnings,
-            follow_ups=submission.follow_ups,
-            head=self._session.workspace.head,
-            turns=self._session.turn,
-            result=submission.result,
-            answer=submission.answer,
-        )
-
-    def _interrupted(self, stop: Interrupted) -> Report:
-        self._session.interrupts.ignore()
-        if stop.reason == "terminated":
-            self._session.session_api.patience_s = PATIENCE_WHEN_TERMINATED_S
-            self._session.workspace.patience_s = PATIENCE_WHEN_TERMINATED_S
-            return self._stopped(Outcome.ERROR, stop.reason, "The session was told to stop.")
-        limit_s = self._session.brief.limits.time_s
-        return self._stopped(Outcome.ERROR, stop.reason, f"The limit of {limit_s} s was reached.")
-
     def _stopped(self, outcome: Outcome, reason: str, summary: str) -> Report:
-        """An ending without finished work: what there is, is pushed as work in progress."""
-        workspace = self._session.workspace
-        message = f"Work in progress, turn {self._session.turn}"
-        try:
-            if workspace.is_ready:
-                workspace.save(message)
-        except GitFailed as error:
-            workspace.rescue(message)
-            self._beat.log(f"the work could not be pushed whole: {error}")
-        return Report(
-            outcome=outcome, reason=reason, summary=summary, head=workspace.head, turns=self._session.turn
-        )
+        return stopped(self._session, self._beat, outcome, reason, summary)
 
     def _push_rescue(self, turn: int) -> None:
         """Push work in progress while the model thinks, so that it costs the loop nothing."""

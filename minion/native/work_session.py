@@ -1,6 +1,6 @@
 """A work session: the working copy, the conversation's beginning, and the loop."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from minion.errors import SessionApiRefused
@@ -23,8 +23,16 @@ from minion.workspace.scope import Territory
 from minion.workspace.workspace import Workspace
 
 
-def work(start: Start, brief: Brief, scope: Scope, beat: Heartbeat) -> Report:
-    """Run the agent to its report. Raises GitFailed when there is no working copy to work on."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A session over its working copy, which may still be on its way."""
+
+    session: Session
+    loopback: Loopback
+
+
+def prepare(start: Start, brief: Brief, scope: Scope) -> Prepared:
+    """Begin the working copy and the way to the session API, whichever agent is to work. Raises BadStart."""
     start.interrupts.limit(brief.limits.time_s)
     brief = replace(brief, scope=scope)
     loopback = Loopback(start.session_api.path, patience_s=start.session_api.patience_s)
@@ -61,6 +69,13 @@ def work(start: Start, brief: Brief, scope: Scope, beat: Heartbeat) -> Report:
         ),
         interrupts=start.interrupts,
     )
+    return Prepared(session=session, loopback=loopback)
+
+
+def work(start: Start, brief: Brief, scope: Scope, beat: Heartbeat) -> Report:
+    """Run the native agent to its report. Raises GitFailed when there is no working copy to work on."""
+    session = prepare(start, brief, scope).session
+    brief = session.brief
     fence = fence_mark()
     conversation = Conversation(brief.limits.context_tokens)
     conversation.add("system", instructions(brief, fence))

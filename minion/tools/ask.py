@@ -7,7 +7,7 @@ import time
 from minion.errors import SessionApiRefused, ToolError
 from minion.protocol import ANSWERS_PATH, EVENTS_PATH, Event, EventKind, Scope, ScopeError, encode
 from minion.session import Session
-from minion.session_api import Answer
+from minion.session_api import Answer, SessionApi
 from minion.tools.tool import Kind, Parameter, Tool
 
 POLL_TIMEOUT_S = 90.0
@@ -15,7 +15,7 @@ POLL_TIMEOUT_S = 90.0
 SHORTEST_POLL_S = 1.0
 KINDS = ("question", "decision", "scope")
 
-_UNANSWERED = (
+UNANSWERED = (
     "Nobody answered in time. Go on with what you can decide by yourself and say in your summary what you assumed, "
     "or end with task_blocked and say what is needed."
 )
@@ -29,6 +29,15 @@ def ask_question(
     kind: str = "question",
     patterns: tuple[str, ...] = (),
 ) -> str:
+    with session.interrupts.waiting():
+        question_id = put_question(session, question=question, options=options, kind=kind, patterns=patterns)
+        return answer_to(session, session.session_api, question_id) if question_id else UNANSWERED
+
+
+def put_question(
+    session: Session, *, question: str, options: tuple[str, ...], kind: str, patterns: tuple[str, ...]
+) -> str:
+    """Ask, and return the id by which the answer is asked for; an empty one where nobody will answer. Raises ToolError."""
     limits = session.brief.limits
     if session.questions >= limits.questions:
         raise ToolError(
@@ -46,21 +55,34 @@ def ask_question(
         patterns=patterns,
     )
     session.questions += 1
-    with session.interrupts.waiting():
-        try:
-            session.session_api.post(EVENTS_PATH, encode(event))
-            answer = _wait(session, event.question_id, limits.question_wait_s)
-        except SessionApiRefused as error:
-            if error.status == 410:
-                return _UNANSWERED
-            raise ToolError(f"The question was not accepted: {error}") from error
-    return _UNANSWERED if answer is None else _understood(session, answer)
+    try:
+        session.session_api.post(EVENTS_PATH, encode(event))
+    except SessionApiRefused as error:
+        _check_unanswered(error)
+        return ""
+    return event.question_id
 
 
-def _wait(session: Session, question_id: str, wait_s: float) -> Answer | None:
+def answer_to(session: Session, session_api: SessionApi, question_id: str) -> str:
+    """Wait for a question's answer, no longer than its own limit. A scope that comes with it counts at once. Raises ToolError."""
+    try:
+        answer = _wait(session_api, question_id, session.brief.limits.question_wait_s)
+    except SessionApiRefused as error:
+        _check_unanswered(error)
+        return UNANSWERED
+    return UNANSWERED if answer is None else _understood(session, answer)
+
+
+def _check_unanswered(error: SessionApiRefused) -> None:
+    """Raises ToolError for a refusal that says anything but that nobody answered in time."""
+    if error.status != 410:
+        raise ToolError(f"The question was not accepted: {error}") from error
+
+
+def _wait(session_api: SessionApi, question_id: str, wait_s: float) -> Answer | None:
     until = time.monotonic() + wait_s
     while (began := time.monotonic()) < until:
-        answer = session.session_api.call("GET", f"{ANSWERS_PATH}/{question_id}", timeout_s=POLL_TIMEOUT_S)
+        answer = session_api.call("GET", f"{ANSWERS_PATH}/{question_id}", timeout_s=POLL_TIMEOUT_S)
         if answer.status == 200:
             return answer
         # A session API that holds the poll open is asked again at once; one that does not is not hammered.

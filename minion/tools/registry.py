@@ -1,5 +1,6 @@
 """Every tool, under one name each, and the one place a call is made and its failure put into words."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from minion.errors import ToolError
@@ -45,8 +46,13 @@ def perform(session: Session, call: ToolCall) -> str | Submission:
         raise ToolError(f"There is no tool {call.name}. Known: {', '.join(known)}.")
     if call.problem:
         raise ToolError(f"{call.name} was not called: {call.problem}.")
+    return use(session, tool, call.arguments)
+
+
+def use(session: Session, tool: Tool, arguments: Mapping[str, Any]) -> str | Submission:
+    """Check a call's arguments and do what the tool does. Raises ToolError."""
     try:
-        return tool.run(session, **tool.read(call.arguments))
+        return tool.run(session, **tool.read(arguments))
     except OSError as error:
         place = "" if error.filename is None else f": {error.filename}"
-        raise ToolError(f"{call.name} failed: {error.strerror or error}{place}") from error
+        raise ToolError(f"{tool.name} failed: {error.strerror or error}{place}") from error

@@ -1,5 +1,7 @@
 """Ending the session: done, or blocked. Finished work is committed and pushed before it is called finished."""
 
+from collections.abc import Sequence
+
 from minion.errors import GitFailed, ToolError
 from minion.protocol import Bootstrap, Outcome, Terms
 from minion.session import Session
@@ -44,8 +46,13 @@ def _doubt(session: Session, tree: str, outcome: str) -> str:
             "No contract was proposed, or the last one is not valid. Mend its problems with propose_contract."
         )
     changed = session.workspace.changed(tree)
-    if not changed and outcome == "done" and _needs_change(terms):
+    if not changed and outcome == "done" and needs_change(terms):
         return "No file of the repository has changed. If the task cannot be done, use task_blocked."
+    return outside_scope(session, changed)
+
+
+def outside_scope(session: Session, changed: Sequence[str]) -> str:
+    """The changed files that the work will be sent back for, in a sentence; empty where there are none."""
     outside = session.territory.outside(changed)
     if not outside:
         return ""
@@ -53,7 +60,7 @@ def _doubt(session: Session, tree: str, outcome: str) -> str:
     return f"These changed files are outside your scope and the work will be sent back for them: {listed}. Undo them."
 
 
-def _needs_change(terms: Terms | None) -> bool:
+def needs_change(terms: Terms | None) -> bool:
     """Whether work that changes no file misses what is asked for."""
     if terms is not None and terms.bootstrap is not None:
         return False  # what it records is its work

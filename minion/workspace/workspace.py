@@ -49,6 +49,8 @@ class Workspace:
         self.head: str | None = None
         """The last commit that was pushed."""
         self.patience_s = patience_s
+        self.set_aside: tuple[str, ...] = ()
+        """Files that are here for an agent's program alone: a save has them as they were at the start."""
         self._remote = remote
         self._branch = brief.branch
         self._start = brief.head_sha
@@ -186,6 +188,8 @@ class Workspace:
                 raise _add_failure(error) from error
         if self.contract_files is not None:
             self.contract_files.settle(self._git, self.root, extra, strict=strict)
+        if self.set_aside:
+            self._put_back(self.set_aside, extra)
         tree = self._git.run(self.root, "write-tree", extra=extra).strip()
         tree = self._without_links(tree, strict=strict)
         if self._ready is None or not (large := self._ready.large):
@@ -193,6 +197,17 @@ class Workspace:
         from minion.workspace.large import Pointers  # most sessions have none
 
         return Pointers(self._git, self.root, large).put_back(self._start, tree, self._index, strict=strict)
+
+    def _put_back(self, names: tuple[str, ...], extra: dict[str, str]) -> None:
+        """Make the index of a save hold some files as they were at the start."""
+        none = "0" * len(self._start)
+        listed = self._git.run(self.root, "ls-tree", "-z", self._start, "--", *names)
+        entries = [
+            *(f"0 {none}\t{name}" for name in names),
+            *(entry for entry in listed.split("\0") if entry and not entry.startswith("040000")),
+        ]
+        words = ("update-index", "--add", "--replace", "-z", "--index-info")
+        self._git.run(self.root, *words, extra=extra, input_text="".join(f"{entry}\0" for entry in entries))
 
     def _without_links(self, tree: str, *, strict: bool) -> str:
         """A tree whose submodules are as at the start: a repository inside this one is no work, and none of it is saved."""

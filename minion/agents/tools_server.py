@@ -1,0 +1,246 @@
+"""The session's own tools for a coding agent: an MCP server over HTTP on loopback, in the Minion's process.
+
+Agents give a call a minute, some less. So a question to people is asked, waited for a part of that, and then named by an id that
+`wait_for_answer` takes. What changes the session is done one call at a time. Nothing here waits with `session.interrupts`: those
+are the main thread's.
+"""
+
+import hmac
+import secrets
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from minion.agents import mcp_wire
+from minion.agents.agent import TOOLS_SERVER, Server
+from minion.errors import MinionError, ToolError
+from minion.native.conversation import bounded
+from minion.session import Session
+from minion.tools import ask
+from minion.tools.registry import tools_of, use
+from minion.tools.tool import Parameter, Submission, Tool
+
+if TYPE_CHECKING:
+    from minion.agents.tools_http import Listener
+
+ANSWER_WAIT_S = 45.0
+"""The longest a call waits for a person: below what the least patient agent gives a call."""
+READING = ("use_skill", "wait_for_answer")
+SESSION_TOOLS = (
+    "ask_question",
+    "wait_for_answer",
+    "task_complete",
+    "task_blocked",
+    "give_answer",
+    "use_skill",
+    "record_discovery",
+    "propose_contract",
+)
+"""What is served of a session's tools: agents read, write and run by themselves."""
+INSTRUCTIONS = (
+    "These tools are the session's own. End the session with task_complete, task_blocked or give_answer, whichever "
+    "there is: the work is handed in by that alone."
+)
+
+
+@dataclass(slots=True)
+class _Question:
+    """A question that was put to people; `text` is what came of it, once `answered` is set."""
+
+    answered: threading.Event = field(default_factory=threading.Event)
+    text: str = ""
+    is_error: bool = False
+
+
+class ToolsServer:
+    """One session's tools server, from `start` to `close`."""
+
+    def __init__(
+        self,
+        session: Session,
+        tools: Mapping[str, Tool] | None = None,
+        *,
+        on_end: Callable[[], None] = lambda: None,
+        holds_up: Callable[[], str] = lambda: "",
+        answer_wait_s: float = ANSWER_WAIT_S,
+    ) -> None:
+        """`tools` are the session's, those of its brief when left out. `on_end` is called, in a thread of the server, once a tool
+        has ended the session. `holds_up` is asked before that, and may say in words why the session goes on."""
+        self.submission: Submission | None = None
+        """What the tool said that ended the session."""
+        self.ended = threading.Event()
+        """Set once there is a submission."""
+        self._session = session
+        self._tools = self._served(tools_of(session.brief) if tools is None else tools)
+        self._on_end = on_end
+        self._holds_up = holds_up
+        self._answer_wait_s = answer_wait_s
+        self._questions: dict[str, _Question] = {}
+        self._turn = threading.Lock()
+        self._listener: Listener | None = None
+
+    def start(self) -> Server:
+        """Listen, and return the server as an agent is told of it."""
+        from minion.agents.tools_http import Listener  # only a session with an agent listens
+
+        token = secrets.token_urlsafe(32)
+        self._listener = Listener(
+            self.answer, lambda sent: hmac.compare_digest(sent, f"Bearer {token}".encode())
+        )
+        headers = {"Authorization": f"Bearer {token}"}
+        return Server(name=TOOLS_SERVER, url=self._listener.url, headers=headers, tools=tuple(self._tools))
+
+    def close(self) -> None:
+        """Stop listening."""
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+
+    @contextmanager
+    def quiet(self, wait_s: float = 10.0) -> Iterator[None]:
+        """Inside no call changes the session, so that a program can be ended with all its processes and no git of ours; a call that
+        is being made is waited for."""
+        holds = self._turn.acquire(timeout=wait_s)
+        try:
+            yield
+        finally:
+            if holds:
+                self._turn.release()
+
+    def resume(self) -> None:
+        """Let the session go on after its submission: a person has written meanwhile."""
+        self.submission = None
+        self.ended.clear()
+
+    def answer(self, request: mcp_wire.Request) -> bytes:
+        """The reply to a request of the protocol."""
+        if request.method == "initialize":
+            return mcp_wire.result(request.id, self._introduced(request.params))
+        if request.method == "ping":
+            return mcp_wire.result(request.id, {})
+        if request.method == "tools/list":
+            return mcp_wire.result(request.id, {"tools": [_listed(tool) for tool in self._tools.values()]})
+        if request.method == "tools/call":
+            return self._called(request)
+        message = f"There is no method {request.method[:100]}: this server has tools and nothing else."
+        return mcp_wire.error(request.id, mcp_wire.UNKNOWN_METHOD, message)
+
+    def _introduced(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "protocolVersion": mcp_wire.agreed_version(params.get("protocolVersion")),
+            "capabilities": {"tools": {"listChanged": False}},
+            "serverInfo": {"name": TOOLS_SERVER, "version": "1"},
+            "instructions": INSTRUCTIONS,
+        }
+
+    def _called(self, request: mcp_wire.Request) -> bytes:
+        name, arguments = request.params.get("name"), request.params.get("arguments")
+        tool = self._tools.get(name) if isinstance(name, str) else None
+        if tool is None:
+            message = f"There is no tool {str(name)[:100]}. Known: {', '.join(self._tools)}."
+            return mcp_wire.error(request.id, mcp_wire.INVALID_PARAMS, message)
+        if not isinstance(arguments, dict | None):
+            return mcp_wire.error(request.id, mcp_wire.INVALID_PARAMS, "The arguments must be an object.")
+        text, is_error = self._used(tool, arguments or {})
+        limited = bounded(text, self._session.brief.limits.output_chars)
+        return mcp_wire.result(request.id, mcp_wire.tool_text(limited, is_error=is_error))
+
+    def _used(self, tool: Tool, arguments: Mapping[str, Any]) -> tuple[str, bool]:
+        """What a call comes to in words, and whether it failed."""
+        try:
+            if tool.name == "wait_for_answer":
+                return self._waited(tool.read(arguments)["id"].strip())
+            with self._turn:
+                if self.submission is not None:
+                    raise ToolError("The session has ended. Do nothing more.")
+                done = use(self._session, tool, arguments)
+                if isinstance(done, Submission):
+                    return self._end(done), False
+            return self._waited(done) if tool.name == "ask_question" and done else (done, False)
+        except MinionError as error:
+            return f"Error: {error}", True
+
+    def _end(self, submission: Submission) -> str:
+        if held := self._holds_up():
+            return held
+        self.submission = submission
+        self.ended.set()
+        self._on_end()
+        return "Taken: the session ends here. Do nothing more."
+
+    def _served(self, tools: Mapping[str, Tool]) -> dict[str, Tool]:
+        known = dict(tools)
+        if (asking := known.get("ask_question")) is not None:
+            known["ask_question"] = Tool(
+                name=asking.name,
+                meaning=f"{asking.meaning} Where nobody has answered within {ANSWER_WAIT_S:.0f} s, you are told to wait on.",
+                run=self._ask,
+                parameters=asking.parameters,
+            )
+            known["wait_for_answer"] = _WAITING
+        return {name: known[name] for name in SESSION_TOOLS if name in known}
+
+    def _ask(self, session: Session, **asked: Any) -> str:
+        """Put a question, and return the id by which its answer is waited for here."""
+        question_id = ask.put_question(
+            session, **{"options": (), "kind": "question", "patterns": (), **asked}
+        )
+        name, question = f"q{len(self._questions) + 1}", _Question()
+        self._questions[name] = question
+        if not question_id:
+            question.text = ask.UNANSWERED
+            question.answered.set()
+        else:
+            target, words = self._await, (question, question_id)
+            threading.Thread(target=target, args=words, name="answer", daemon=True).start()
+        return name
+
+    def _await(self, question: _Question, question_id: str) -> None:
+        """In a thread of the question's own: a scope that is granted counts whether or not the agent asks for its answer."""
+        session = self._session
+        session_api = session.session_api.another(patience_s=session.session_api.patience_s)
+        try:
+            question.text = ask.answer_to(session, session_api, question_id)
+        except MinionError as error:
+            question.text, question.is_error = f"Error: {error}", True
+        finally:
+            session_api.close()
+            question.answered.set()
+
+    def _waited(self, name: str) -> tuple[str, bool]:
+        question = self._questions.get(name)
+        if question is None:
+            known = ", ".join(self._questions) or "none was asked"
+            raise ToolError(f"There is no question {name[:100]!r}. Known: {known}.")
+        if question.answered.wait(self._answer_wait_s):
+            return question.text, question.is_error
+        return (
+            f"Not answered yet: call wait_for_answer with id {name}, or do meanwhile what does not need it.",
+            False,
+        )
+
+
+_WAITING = Tool(
+    name="wait_for_answer",
+    meaning="Wait on for a person's answer to a question that was asked before.",
+    run=lambda _session, **_arguments: "",
+    parameters=(Parameter(name="id", meaning="The question's id, as ask_question gave it.", required=True),),
+)
+
+
+def _listed(tool: Tool) -> dict[str, Any]:
+    """A tool as MCP lists it. Clients ask a person about tools that do not say what they do, where there is nobody to ask."""
+    function = tool.schema()["function"]
+    return {
+        "name": tool.name,
+        "description": function["description"],
+        "inputSchema": function["parameters"],
+        "annotations": {
+            "readOnlyHint": tool.name in READING,
+            "destructiveHint": False,
+            "idempotentHint": tool.name in READING,
+            "openWorldHint": False,
+        },
+    }
