@@ -20,6 +20,10 @@ from overlord.settings.load import Settings
 from overlord.settings.model import Candidate
 
 
+CLAUDE = "claude-"
+"""What the names of Anthropic's models begin with."""
+
+
 def model_of(settings: Settings, account: Account) -> str:
     """The one name of `models` that an account is answered by."""
     own = settings.space(account.space)
@@ -31,6 +35,14 @@ def names_of(settings: Settings, account: Account) -> Sequence[str]:
     name = model_of(settings, account)
     theirs = (settings.model_name(candidate) for candidate in settings.models[name])
     return tuple(dict.fromkeys(name for name in (DEFAULT_MODEL, name, *theirs) if name))
+
+
+def _with_aliases(names: Sequence[str], asked: object, wire: Wire) -> frozenset[str]:
+    """Claude Code replaces names of older models of its own: where the session's model is one of Claude's, each of their names is
+    understood as that one."""
+    is_claude = wire is Wire.MESSAGES and isinstance(asked, str) and asked.startswith(CLAUDE)
+    more = (asked,) if is_claude and any(name.startswith(CLAUDE) for name in names) else ()
+    return frozenset((*names, *map(str, more)))
 
 
 def parsed(raw: bytes) -> dict[str, Any]:
@@ -72,7 +84,7 @@ class ClientRequest:
     ) -> "ClientRequest":
         """Check a request; raises HTTPException 400 with what is wrong with it. `model` and `stream` are what its address says."""
         dialect = DIALECTS[wire]
-        names = frozenset(names_of(settings, account))
+        names = _with_aliases(names_of(settings, account), model or body.get("model"), wire)
         completion = settings.space(account.space).budget.completion_tokens
         try:
             check_model(model or body.get("model", DEFAULT_MODEL), names)
