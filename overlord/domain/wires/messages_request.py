@@ -62,6 +62,9 @@ THINKING = frozenset({"adaptive", "enabled", "disabled"})
 EDIT = re.compile(r"clear_(?:thinking|tool_uses)_\d{8}")
 """What may be done to a long conversation. A summary (`compact_…`) is a second reply, which the usage does not count."""
 OUTPUT_KEYS = frozenset({"effort", "format", "task_budget"})
+IMAGE_TOKENS = 1600
+"""What an image costs at most, whatever its size in bytes."""
+_BASE64 = re.compile(r'"data":"[A-Za-z0-9+/=]+"')
 LEAST_THINKING = 1024
 """Tokens: the API takes no smaller budget for thinking."""
 
@@ -115,9 +118,11 @@ def write_request(request: ModelRequest, *, model: str) -> bytes:
 
 
 def count_tokens(body: Mapping[str, Any]) -> int:
-    """An estimate of what a request would send, for `/v1/messages/count_tokens`: on the dear side, and of any body at all."""
+    """An estimate of what a request would send, for `/v1/messages/count_tokens`: on the dear side, and of any body at all. An image
+    counts as one, and not by its bytes."""
     counted = {key: body[key] for key in ("messages", "system", "tools") if key in body}
-    return estimate_tokens(len(write_json(counted).encode("utf-8", "replace")))
+    plain, images = _BASE64.subn('""', write_json(counted))
+    return estimate_tokens(len(plain.encode("utf-8", "replace"))) + images * IMAGE_TOKENS
 
 
 def write_json(value: object) -> str:

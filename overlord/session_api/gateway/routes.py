@@ -2,7 +2,6 @@
 there are, whether there is anybody. Those cost nothing and are answered here.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -12,8 +11,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from minion.protocol import COMPLETIONS_PATH, GEMINI_PATH, MESSAGES_API_PATH, RESPONSES_PATH
-from overlord.domain.budgets.budget import estimate_tokens
 from overlord.domain.session import Session
+from overlord.domain.wires import gemini as gemini_wire
+from overlord.domain.wires import messages as messages_wire
 from overlord.domain.wires.wire import Wire
 from overlord.session_api import wire as http
 from overlord.session_api.gateway import gateway
@@ -21,14 +21,10 @@ from overlord.session_api.gateway.client_request import ClientRequest, names_of,
 from overlord.session_api.parts import SessionApiParts
 
 COUNT_PATH = f"{MESSAGES_API_PATH}/count_tokens"
-IMAGE_TOKENS = 1600
-"""What one costs at most at Anthropic; elsewhere it is less."""
 _WORDS = re.compile(r"[A-Za-z0-9-]{1,100}(?: ?, ?[A-Za-z0-9-]{1,100}){0,30}")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _PASSED_ON = {"anthropic-beta": _WORDS, "anthropic-version": _DATE}
 """Headers that say how a body is to be read, each with what it may be."""
-_DATA = re.compile(r'"(?:data:image/[^"]*|[A-Za-z0-9+/=_-]{2000,})"')
-"""An image in a request."""
 
 
 def unknown(method: str, path: str) -> HTTPException:
@@ -76,8 +72,8 @@ async def count_tokens(request: Request, parts: SessionApiParts, session: Sessio
     """`POST /v1/messages/count_tokens`: an estimate that errs on the dear side."""
     account = await gateway.account_of(parts, session)
     body = parsed(await http.read_bytes(request, limit=gateway.MAX_REQUEST_BYTES))
-    asked = ClientRequest.read(parts.settings, account, {"max_tokens": 1, **body}, Wire.MESSAGES)
-    return JSONResponse({"input_tokens": _estimate(asked)})
+    ClientRequest.read(parts.settings, account, body, Wire.MESSAGES)
+    return JSONResponse({"input_tokens": messages_wire.count_tokens(body)})
 
 
 async def _count_gemini(request: Request, parts: SessionApiParts, session: Session, model: str) -> Response:
@@ -87,15 +83,8 @@ async def _count_gemini(request: Request, parts: SessionApiParts, session: Sessi
     content = (
         {key: value for key, value in inner.items() if key != "model"} if isinstance(inner, dict) else {}
     )
-    asked = ClientRequest.read(parts.settings, account, content, Wire.GEMINI, model=model)
-    return JSONResponse({"totalTokens": _estimate(asked)})
-
-
-def _estimate(asked: ClientRequest) -> int:
-    """The tokens of a request. An image counts as one, and not by its bytes."""
-    text = json.dumps(asked.request.body, ensure_ascii=False)
-    plain, images = _DATA.subn('""', text)
-    return estimate_tokens(len(plain.encode("utf-8", "replace"))) + images * IMAGE_TOKENS
+    ClientRequest.read(parts.settings, account, content, Wire.GEMINI, model=model)
+    return JSONResponse(gemini_wire.count_tokens(body))
 
 
 async def models(request: Request, parts: SessionApiParts, session: Session) -> Response:
