@@ -174,6 +174,15 @@ def test_the_same_call_has_the_same_id_in_every_later_request() -> None:
     assert len(set(ids)) == 3
 
 
+@pytest.mark.parametrize(("called", "answered"), [("x", ""), ("", "x"), ("x", "x"), ("", "")])
+def test_a_result_finds_its_call_where_either_has_no_id(called: str, answered: str) -> None:
+    parts = [{"functionCall": {"name": "f"} | ({"id": called} if called else {})}]
+    response = {"name": "f", "response": {}} | ({"id": answered} if answered else {})
+    contents = [HELLO, {"role": "model", "parts": parts}, *_parts({"functionResponse": response})["contents"]]
+    *_, call_message, result = _chat(contents=contents)["messages"]
+    assert call_message["tool_calls"][0]["id"] == result["tool_call_id"] == (called or "call_1")
+
+
 def test_settings_of_the_reply_are_the_same() -> None:
     config = {
         "temperature": 0.3,
@@ -433,7 +442,8 @@ def test_tokens_are_estimated_on_the_dear_side_and_images_not_by_their_bytes() -
     big = {"inlineData": {"mimeType": "image/png", "data": "A" * 10**6}}
     with_image = count_tokens({"generateContentRequest": {"contents": [{"parts": [big]}]}})["totalTokens"]
     assert IMAGE_TOKENS < with_image < IMAGE_TOKENS + 100
-    for body in ({}, {"contents": 1}, {"generateContentRequest": []}):
+    wrong: list[dict[str, Any]] = [{}, {"contents": 1}, {"generateContentRequest": []}]
+    for body in wrong:
         with pytest.raises(WireError, match="contents"):
             count_tokens(body)
 
