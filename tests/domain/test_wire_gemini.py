@@ -275,6 +275,13 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"tools": [{"functionDeclarations": 3}]}, "functionDeclarations"),
     ({"tools": [{"functionDeclarations": [{"name": "f"}] * 2}]}, "declared twice"),
     ({"tools": [{"functionDeclarations": [{"name": []}]}]}, "name"),
+    ({"tools": [{"functionDeclarations": [{"name": "f", "description": 3}]}]}, "description"),
+    ({"tools": [{"functionDeclarations": [{"name": "f", "parameters": []}]}]}, "parameters"),
+    ({"toolConfig": {"functionCallingConfig": 3}}, "toolConfig"),
+    ({"generationConfig": {"thinkingConfig": 3}}, "thinkingConfig"),
+    ({"generationConfig": {"responseMimeType": 3}}, "responseMimeType"),
+    (_parts({"functionResponse": {"name": "f", "parts": 3}}), "parts"),
+    (_parts({"functionCall": 3}), "name"),
     ({"toolConfig": {"retrievalConfig": {}}}, "'retrievalConfig'"),
     ({"toolConfig": {"functionCallingConfig": {"mode": "SOME"}}}, "mode"),
     ({"toolConfig": {"functionCallingConfig": {"allowedFunctionNames": [[]]}}}, "allowedFunctionNames"),
@@ -382,6 +389,37 @@ def test_a_stream_that_is_not_whole_ends_with_an_error_that_googles_client_finds
     *before, error = _translated(_read(), chunks).rstrip().split(b"\r\n\r\n")
     assert json.loads(error)["error"]["code"] == 502
     assert all(one.startswith(b"data: ") and b"finishReason" not in one for one in before)
+
+
+def test_a_reply_without_a_usage_says_none() -> None:
+    stream = _translated(_read(toolConfig={}), chunks_of({"content": "x"}, "stop", None))
+    assert "usageMetadata" not in events_of(stream)[-1]
+
+
+def test_an_answered_call_is_passed_over_and_a_thought_is_no_text() -> None:
+    turn = {
+        "role": "model",
+        "parts": [
+            {"thoughtSignature": "x"},
+            {"functionCall": {"name": "f", "id": "x"}, "thought": True},
+            {"functionCall": {"name": "f"}},
+        ],
+    }
+    results = [
+        {"functionResponse": {"name": "f", "id": "x"}},
+        {"functionResponse": {"name": "f"}},
+        {"thoughtSignature": "y"},
+    ]
+    messages = _chat(
+        contents=[HELLO, turn, *_parts(*results)["contents"]],
+        tools=[{"functionDeclarations": [{"name": "f"}]}],
+    )["messages"]
+    assert [message["tool_call_id"] for message in messages if message["role"] == "tool"] == ["x", "call_2"]
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(WireError, match="nested too deeply"):
+        _chat(tools=[{"functionDeclarations": [{"name": "f", "parameters": {"x": deep}}]}])
 
 
 def test_a_whole_reply_that_is_none_is_refused() -> None:

@@ -79,7 +79,7 @@ class _Conversation:
 
     def _model(self, parts: list[Any]) -> None:
         for part in parts:
-            if part.get("thought") is True:
+            if part.get("thought") is True and "functionCall" not in part:
                 continue
             if part.get("text"):
                 self._told.assistant(part["text"])
