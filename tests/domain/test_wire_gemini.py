@@ -174,6 +174,15 @@ def test_the_same_call_has_the_same_id_in_every_later_request() -> None:
     assert len(set(ids)) == 3
 
 
+@pytest.mark.parametrize(("called", "answered"), [("x", ""), ("", "x"), ("x", "x"), ("", "")])
+def test_a_result_finds_its_call_where_either_has_no_id(called: str, answered: str) -> None:
+    parts = [{"functionCall": {"name": "f"} | ({"id": called} if called else {})}]
+    response = {"name": "f", "response": {}} | ({"id": answered} if answered else {})
+    contents = [HELLO, {"role": "model", "parts": parts}, *_parts({"functionResponse": response})["contents"]]
+    *_, call_message, result = _chat(contents=contents)["messages"]
+    assert call_message["tool_calls"][0]["id"] == result["tool_call_id"] == (called or "call_1")
+
+
 def test_settings_of_the_reply_are_the_same() -> None:
     config = {
         "temperature": 0.3,
@@ -266,6 +275,13 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"tools": [{"functionDeclarations": 3}]}, "functionDeclarations"),
     ({"tools": [{"functionDeclarations": [{"name": "f"}] * 2}]}, "declared twice"),
     ({"tools": [{"functionDeclarations": [{"name": []}]}]}, "name"),
+    ({"tools": [{"functionDeclarations": [{"name": "f", "description": 3}]}]}, "description"),
+    ({"tools": [{"functionDeclarations": [{"name": "f", "parameters": []}]}]}, "parameters"),
+    ({"toolConfig": {"functionCallingConfig": 3}}, "toolConfig"),
+    ({"generationConfig": {"thinkingConfig": 3}}, "thinkingConfig"),
+    ({"generationConfig": {"responseMimeType": 3}}, "responseMimeType"),
+    (_parts({"functionResponse": {"name": "f", "parts": 3}}), "parts"),
+    (_parts({"functionCall": 3}), "name"),
     ({"toolConfig": {"retrievalConfig": {}}}, "'retrievalConfig'"),
     ({"toolConfig": {"functionCallingConfig": {"mode": "SOME"}}}, "mode"),
     ({"toolConfig": {"functionCallingConfig": {"allowedFunctionNames": [[]]}}}, "allowedFunctionNames"),
@@ -375,6 +391,37 @@ def test_a_stream_that_is_not_whole_ends_with_an_error_that_googles_client_finds
     assert all(one.startswith(b"data: ") and b"finishReason" not in one for one in before)
 
 
+def test_a_reply_without_a_usage_says_none() -> None:
+    stream = _translated(_read(toolConfig={}), chunks_of({"content": "x"}, "stop", None))
+    assert "usageMetadata" not in events_of(stream)[-1]
+
+
+def test_an_answered_call_is_passed_over_and_a_thought_is_no_text() -> None:
+    turn = {
+        "role": "model",
+        "parts": [
+            {"thoughtSignature": "x"},
+            {"functionCall": {"name": "f", "id": "x"}, "thought": True},
+            {"functionCall": {"name": "f"}},
+        ],
+    }
+    results = [
+        {"functionResponse": {"name": "f", "id": "x"}},
+        {"functionResponse": {"name": "f"}},
+        {"thoughtSignature": "y"},
+    ]
+    messages = _chat(
+        contents=[HELLO, turn, *_parts(*results)["contents"]],
+        tools=[{"functionDeclarations": [{"name": "f"}]}],
+    )["messages"]
+    assert [message["tool_call_id"] for message in messages if message["role"] == "tool"] == ["x", "call_2"]
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(WireError, match="nested too deeply"):
+        _chat(tools=[{"functionDeclarations": [{"name": "f", "parameters": {"x": deep}}]}])
+
+
 def test_a_whole_reply_that_is_none_is_refused() -> None:
     for reply in (b"", b"[]", b'{"choices": []}', b'{"choices": [{"message": 1}]}', b"[" * 100_000):
         with pytest.raises(WireError):
@@ -433,7 +480,8 @@ def test_tokens_are_estimated_on_the_dear_side_and_images_not_by_their_bytes() -
     big = {"inlineData": {"mimeType": "image/png", "data": "A" * 10**6}}
     with_image = count_tokens({"generateContentRequest": {"contents": [{"parts": [big]}]}})["totalTokens"]
     assert IMAGE_TOKENS < with_image < IMAGE_TOKENS + 100
-    for body in ({}, {"contents": 1}, {"generateContentRequest": []}):
+    wrong: list[dict[str, Any]] = [{}, {"contents": 1}, {"generateContentRequest": []}]
+    for body in wrong:
         with pytest.raises(WireError, match="contents"):
             count_tokens(body)
 

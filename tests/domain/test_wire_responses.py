@@ -258,6 +258,17 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"input": [{"type": "item_reference", "id": "x"}]}, "'item_reference'"),
     ({"input": [{"type": "web_search_call"}]}, "'web_search_call'"),
     ({"input": [{"role": "tool", "content": "x"}]}, "role"),
+    (
+        {"input": [{"type": "function_call", "name": "x", "call_id": "c", "arguments": "", "namespace": 3}]},
+        "namespace",
+    ),
+    ({"tools": [{"type": "namespace", "name": "n"}]}, "the tools of a namespace"),
+    ({"tools": [{"type": "function", "name": "f", "parameters": "x"}]}, "parameters"),
+    ({"tools": [{"type": "function", "name": "f", "description": 3}]}, "description"),
+    ({"tool_choice": {"type": "allowed_tools", "mode": "none", "tools": []}}, "mode"),
+    ({"tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": ["x"]}}, "allowed_tools"),
+    ({"reasoning": "high"}, "reasoning"),
+    ({"include": "x"}, "include"),
     ({"input": [{"role": "user", "content": None}]}, "content"),
     ({"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "f"}]}]}, "'input_file'"),
     (
@@ -290,6 +301,24 @@ def test_a_search_by_the_provider_is_refused_as_codex_offers_it() -> None:
     [body] = recorded("responses_codex_search.json")
     with pytest.raises(WireError, match="a tool of type 'web_search' is not passed on"):
         DIALECT.read(body, names=NAMES, completion=10)
+
+
+def test_what_a_chat_completion_cannot_say_is_refused() -> None:
+    with pytest.raises(WireError, match="top_logprobs"):
+        _chat(top_logprobs=3)
+    picture = [{"type": "input_image", "image_url": IMAGE}]
+    with pytest.raises(WireError, match="'developer'"):
+        _chat(input=[{"role": "developer", "content": picture}])
+    with pytest.raises(WireError, match="nothing in the conversation"):
+        _chat(input=[{"type": "reasoning"}])
+
+
+def test_plain_text_is_input_and_a_custom_tool_needs_no_grammar() -> None:
+    request = _read(tools=[{"type": "custom", "name": "note"}])
+    assert json.loads(DIALECT.written(request, model="m", limit_parameter=""))["input"] == "hello"
+    chat = DIALECT.to_chat(request).body
+    assert chat["messages"] == [{"role": "user", "content": "hello"}]
+    assert chat["tools"][0]["function"]["parameters"]["required"] == ["input"]
 
 
 def test_a_result_without_its_call_is_refused() -> None:
@@ -424,6 +453,16 @@ def test_calls_without_numbers_or_ids_stay_apart() -> None:
     chunks = [chunk({"tool_calls": [bare | {"id": "x"}, bare | {"id": "y"}]}), chunk({}, "tool_calls")]
     output = events_of(_translated(_read(tools=TOOLS), chunks))[-1]["response"]["output"]
     assert [(item["call_id"], item["arguments"]) for item in output] == [("x", '{"a": 1}'), ("y", '{"a": 1}')]
+    rest: list[Any] = [None, {"function": {"arguments": "x"}}, {"function": {"arguments": {"deep": 1}}}]
+    more = [chunk({"tool_calls": [bare | {"id": "x"}]}), chunk({"tool_calls": rest}), chunk({}, "stop")]
+    [one] = events_of(_translated(_read(tools=TOOLS), more))[-1]["response"]["output"]
+    assert one["arguments"] == '{"a": 1}x{"deep": 1}'
+    nameless = [
+        chunk({"tool_calls": [{"index": 0, "id": "z", "function": {"arguments": "{}"}}]}),
+        chunk({}, "stop"),
+    ]
+    [one] = events_of(_translated(_read(), nameless))[-1]["response"]["output"]
+    assert (one["call_id"], one["name"], one["arguments"]) == ("z", "", "{}")
     first, again = (
         events_of(_translated(_read(tools=TOOLS), [chunk({"tool_calls": [bare]}), chunk({}, "stop")]))[-1]
         for _ in range(2)
@@ -437,6 +476,17 @@ def test_a_stream_of_an_endpoint_is_read_and_never_changed() -> None:
         f"event: {event['type']}\r\ndata: {json.dumps(event)}\r\n\r\n".encode()
         for event in (
             {"type": "response.created", "response": {"id": "r", "status": "in_progress", "usage": None}},
+            {
+                "type": "response.output_item.done",
+                "output_index": 2,
+                "item": {
+                    "type": "custom_tool_call",
+                    "name": "p",
+                    "namespace": "n",
+                    "call_id": "d",
+                    "input": "X",
+                },
+            },
             {"type": "response.output_text.delta", "output_index": 0, "delta": "cut o"},
             {
                 "type": "response.output_item.done",
@@ -463,7 +513,7 @@ def test_a_stream_of_an_endpoint_is_read_and_never_changed() -> None:
     assert reader.content().message == {
         "role": "assistant",
         "content": "cut o",
-        "tool_calls": [call("c", "f", "{}")],
+        "tool_calls": [call("c", "f", "{}"), call("d", "n__p", '{"input": "X"}')],
         "finish_reason": "tool_calls",
     }
 

@@ -40,7 +40,12 @@ class ToolCall:
     position: int
     id: str = ""
     name: str = ""
-    arguments: str = ""
+    pieces: list[str] = field(default_factory=list)
+
+    @property
+    def arguments(self) -> str:
+        """Its arguments, as the model wrote them."""
+        return "".join(self.pieces)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +119,7 @@ class Completion:
         text = (
             json.dumps(arguments, ensure_ascii=False) if isinstance(arguments, dict) else text_of(arguments)
         )
-        call.arguments += text
+        call.pieces.append(text)
         return Piece(kind=PieceKind.CALL, text=text, call=call)
 
     def _call_of(self, index: object, call_id: str) -> ToolCall:
