@@ -10,11 +10,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from minion.agents.agent import Capabilities, Given, Program, Said, SaidKind, Server
-from minion.agents.gemini_policy import policy
+from minion.agents.gemini_policy import POLICY, policy
 
 _SETTINGS = ".gemini/settings.json"
 _RULES = ".gemini/GEMINI.md"
-_POLICY = ".gemini/policies/session.toml"
 _ASKED_OF_PEOPLE_MS = 7 * 24 * 3600 * 1000
 """A tool's call may wait for a person. The session's own limits end it before."""
 _MOST_ACTION_CHARS = 200
@@ -51,7 +50,7 @@ class Gemini:
             files={
                 _SETTINGS: settings,
                 _RULES: given.rules,
-                _POLICY: policy(given.permissions, str(given.root)),
+                POLICY: policy(given.permissions, str(given.root)),
             },
             tree_files={_SETTINGS: settings},  # a repository's own would count more than its user's
             stdin=prompt,

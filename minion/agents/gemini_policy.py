@@ -10,20 +10,18 @@ from collections.abc import Iterable, Sequence
 
 from minion.agents.agent import Permissions
 
+POLICY = ".gemini/policies/session.toml"
+"""Where it reads them, below its home."""
 _WRITE = ("write_file", "replace")
+_READ = ("read_file",)
+_SHELL = ("run_shell_command",)
 _OFF = ("web_fetch", "google_web_search", "ask_user", "activate_skill", "enter_plan_mode", "exit_plan_mode")
 _PATH = '\\x00"file_path":"'
 
 
 def policy(permissions: Permissions, root: str) -> str:
-    """Policy rules: the highest priority that fits a call decides."""
-    rules = [_rule(_OFF, "deny", 990)]
-    refused = [r"\.\./", r'[^"]*/\.\./', *_expressions([*permissions.closed, *permissions.secret], root)]
-    rules += [_rule(_WRITE, "deny", 900, pattern=_PATH + one) for one in refused]
-    rules += [
-        _rule(("read_file",), "deny", 900, pattern=_PATH + one)
-        for one in _expressions(permissions.secret, root)
-    ]
+    """All rules: the highest priority that fits a call decides."""
+    rules = [refusals(permissions, root)]
     if not permissions.is_reader:
         writable = _expressions(permissions.writable, root)
         rules += [_rule(_WRITE, "allow", 500, pattern=_PATH + one) for one in writable]
@@ -32,13 +30,23 @@ def policy(permissions: Permissions, root: str) -> str:
         if permissions.commands:
             from minion.tools.command_list import ALWAYS  # few sessions have a list
 
-            rules.append(
-                _rule(("run_shell_command",), "allow", 500, commands=[*permissions.commands, *ALWAYS])
-            )
-        rules.append(
-            _rule(("run_shell_command",), "deny", 100, why="This session may not start that program.")
-        )
+            rules.append(_rule(_SHELL, "allow", 500, commands=[*permissions.commands, *ALWAYS]))
+        rules.append(_rule(_SHELL, "deny", 100, why="This session may not start that program."))
     return "\n".join(rules)
+
+
+def refusals(permissions: Permissions, root: str) -> str:
+    """The rules for what stays closed whatever is asked."""
+    closed = [*permissions.closed, *permissions.secret]
+    refused = [r"\.\./", r'[^"]*/\.\./', *_expressions(closed, root)]
+    secret = _expressions(permissions.secret, root)
+    return "\n".join(
+        [
+            _rule(_OFF, "deny", 990),
+            *(_rule(_WRITE, "deny", 900, pattern=_PATH + one) for one in refused),
+            *(_rule(_READ, "deny", 900, pattern=_PATH + one) for one in secret),
+        ]
+    )
 
 
 def _rule(

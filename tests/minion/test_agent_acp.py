@@ -14,6 +14,7 @@ import pytest
 from minion.agents.acp.conversation import AcpConversation
 from minion.agents.acp.guard import Guard
 from minion.agents.acp.requests import Requests
+from minion.agents.acp.turn import Turn
 from minion.agents.acp.wire import RequestRefused
 from minion.agents.agent import Given, Permissions, Server, Stopped
 from minion.agents.surroundings import Surroundings, Teller
@@ -76,19 +77,23 @@ class Agent:
         script = {"initialize": initialize, "new": new, "prompts": prompts}
         (self.home / "script.json").write_text(json.dumps(script))
         stub = (sys.executable, str(Path(__file__).with_name("acp_stub.py")), str(self.home))
-        told = given(self.session.territory.root, self.permissions, command or stub)
-        around = Surroundings(
+        self.open.append(AcpConversation(self.around(command or stub)))
+        return self.open[-1]
+
+    def around(self, command: tuple[str, ...] = ()) -> Surroundings:
+        """What its conversation has of the session."""
+        told = given(self.session.territory.root, self.permissions, command)
+        beat = Heartbeat(self.session.session_api)
+        return Surroundings(
             session=self.session,
             given=lambda: told,
             environment=lambda: dict(self.session.command_environment),
-            beat=(beat := Heartbeat(self.session.session_api)),
+            beat=beat,
             traffic=self.traffic,
             teller=Teller(beat),
             tick=self.ticked,
             is_decided=lambda: self.decided,
         )
-        self.open.append(AcpConversation(around))
-        return self.open[-1]
 
     def heard(self, method: str = "") -> list[dict[str, Any]]:
         """What it was sent: requests of a method, or the answers to its own."""
@@ -430,3 +435,31 @@ def _children() -> list[str]:
     return [
         word for task in Path("/proc/self/task").iterdir() for word in (task / "children").read_text().split()
     ]
+
+
+@pytest.mark.parametrize("name", ["gemini", "opencode"])
+def test_recorded_requests_are_judged_and_recorded_words_read(agent: Agent, name: str) -> None:
+    """Both were asked for a README, a new file below src, curl, git status and a key; then for another file."""
+    text = (RECORDED / f"acp_{name}.jsonl").read_text().replace("/workspace", str(agent.root))
+    requests, turn = Requests(given(agent.root)), Turn(agent.around())
+    allowed = []
+    for message in map(json.loads, text.splitlines()):
+        match message:
+            case {"method": "session/update", "params": {"update": update}}:
+                turn.update(update, requests)
+            case {"method": "session/request_permission", "params": params}:
+                answer = requests.answer("session/request_permission", params)
+                allowed.append("once" in str(answer))
+            case {"method": "fs/write_text_file" as method, "params": params}:
+                requests.answer(method, params)
+    expected = [False, True, False, True, True] if name == "opencode" else [False, True, False, True]
+    assert allowed == expected
+    assert [why.partition(" may not ")[2] for why in requests.refused] == [
+        f"change {agent.root}/README.md",
+        "run: curl http://x",
+    ]
+    assert (agent.root / "src/new.py").read_text() == (agent.root / "src/two.py").read_text() == "made\n"
+    turn.end_words()
+    assert turn.words.sentinel is not None
+    assert turn.words.sentinel.text == "Which?"
+    assert turn.words.text.startswith("Second.")

@@ -23,12 +23,14 @@ class Requests:
         self._guard = Guard(given.permissions, given.root)
         self._servers = tuple(server.name for server in given.servers)
 
-    def remember(self, call: Message) -> None:
-        """What was said of a call so far: the question whether it may run can leave that out."""
+    def remember(self, call: Message) -> bool:
+        """What was said of a call so far: the question whether it may run can leave that out. Whether the call is a new one."""
         number = _number(call)
+        is_new = number not in self._calls
         self._calls[number] = joined(self._calls.pop(number, {}), call)
         while len(self._calls) > MOST_ITEMS:
             del self._calls[next(iter(self._calls))]
+        return is_new
 
     def answer(self, method: str, params: Message) -> object:
         """The result of a request. Raises RequestRefused."""

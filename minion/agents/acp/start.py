@@ -11,6 +11,7 @@ from pathlib import PurePath
 from minion.agents.acp.requests import Requests
 from minion.agents.acp.wire import Message, Wire, WireClosed
 from minion.agents.agent import Given, Server
+from minion.agents.gemini_policy import POLICY, refusals
 from minion.agents.program_files import find_program, write_files
 from minion.agents.registry import AGENTS, agent_of
 from minion.agents.running import Health, RunningProgram
@@ -115,7 +116,9 @@ def _configuration(given: Given) -> tuple[dict[str, str], dict[str, str]]:
         return {}, common
     alone = dataclasses.replace(given, rules="", servers=())
     made = agent_of(name).program(alone, "")
-    files = {path: text for path, text in made.files.items() if "policies/" not in path}
+    files = dict(made.files)
+    if POLICY in files:
+        files[POLICY] = refusals(given.permissions, str(given.root))
     return files, {**common, **made.environment, **_ASKS}
 
 

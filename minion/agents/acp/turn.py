@@ -50,9 +50,8 @@ class Turn:
             if isinstance(text := content.get("text"), str):
                 self._speak(text)
         elif kind in ("tool_call", "tool_call_update"):
-            requests.remember(update)
             self.end_words()
-            if kind == "tool_call":
+            if requests.remember(update):
                 self.tell(SaidKind.ACTION, f"{update.get('kind', '')} {update.get('title', '')}".strip())
         elif kind == "plan":
             self.end_words()
