@@ -7,7 +7,6 @@ import json
 import os
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -154,7 +153,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 MISBEHAVES: dict[str, Callable[[dict[str, Any]], None]] = {
-    "silent": lambda _message: time.sleep(3600),
+    "silent": lambda _message: bool(threading.Event().wait()) or None,
     "dies": lambda _message: os._exit(3),
     "noise": lambda message: print(
         "Listening!\n[]\n{}\n\xff", json.dumps(answered({**message, "id": -1})), sep="\n"
