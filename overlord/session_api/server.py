@@ -21,6 +21,7 @@ from minion.protocol import (
     CONTRACT_PATH,
     DISCOVERY_PATH,
     EVENTS_PATH,
+    MCP_PATH,
     MESSAGES_PATH,
     REPORT_PATH,
     REPOSITORY_PATH,
@@ -31,7 +32,7 @@ from minion.protocol import (
 from overlord.domain.session import CONTAINER_UID, Session
 from overlord.errors import Fenced
 from overlord.failpoints import Failpoint
-from overlord.session_api import bootstrap, git, messages, sessions, wire
+from overlord.session_api import bootstrap, git, mcp, messages, sessions, wire
 from overlord.session_api.gateway import gateway
 from overlord.session_api.listener import SessionApp, SessionListener
 from overlord.session_api.parts import SessionApiParts
@@ -64,6 +65,7 @@ class SessionApiServer:
         for identifier in self._session_apis.keys() - wanted.keys() - alive:
             await self._session_apis.pop(identifier).close()
             self._parts.outages.forget(identifier)
+            self._parts.mcp_conversations.forget(identifier)
         if alive != self._swept:
             await asyncio.to_thread(self._sweep, alive | self._session_apis.keys())
             self._swept = alive
@@ -165,6 +167,7 @@ def _application(keeper: SessionApiServer) -> ASGIApp:
             Route(CONTRACT_PATH, call(bootstrap.contract, SessionKind.WORK), methods=["POST"]),
             Route(DISCOVERY_PATH, call(bootstrap.discovery, SessionKind.WORK), methods=["POST"]),
             Route(REPORT_PATH, report, methods=["POST"]),
+            Route(MCP_PATH + "/{name}", call(mcp.mcp, SessionKind.WORK), methods=["POST"]),
             Route(COMPLETIONS_PATH, call(gateway.completions, SessionKind.WORK), methods=["POST"]),
         ],
         exception_handlers={

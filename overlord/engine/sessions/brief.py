@@ -15,7 +15,7 @@ from overlord.domain.scope.named_files import files_named_in
 from overlord.domain.scope.reason import lines
 from overlord.domain.session import Session, prepared
 from overlord.domain.skills.match import Chosen
-from overlord.engine.contracts import consult, terms
+from overlord.engine.contracts import consult, mcp_servers, terms
 from overlord.engine.conversation import issue_comments
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.scope.allow import Allowed
@@ -68,6 +68,7 @@ async def work_session(
         skills=tuple(skill.text_offered for skill in chosen.offered),
         traced=parts.settings.tracing.is_on,
         terms=await terms.terms_of(parts, job, works, base, asked),
+        mcp=mcp_servers.offered(parts.settings.space(job.space).mcp, works, asked),
     )
     session = prepared(
         brief,
