@@ -25,6 +25,7 @@ from bench.table import Figure, publish
 from minion.protocol import COMPLETIONS_PATH, Issue, SessionKind
 from overlord.adapters.clock import SystemClock
 from overlord.adapters.git.mirrors import GitMirrors
+from overlord.adapters.mcp import HttpMcp
 from overlord.adapters.model import OpenAIModel
 from overlord.config_files import packaged
 from overlord.domain.contracts.constitution import load_contract
@@ -114,6 +115,7 @@ async def session_apis(root: Path, url: str, count: int, wire: str = "chat") -> 
             database=database,
             model=model,
             git=GitMirrors(home),
+            mcp=HttpMcp(),
             clock=clock,
             wakeup=Wakeup(),
         )

@@ -56,3 +56,7 @@ class SetupFailed(MinionError):
 
 class AgentFailed(MinionError):
     """An agent's program is missing, or cannot be started."""
+
+
+class McpFailed(MinionError):
+    """An MCP server does not do what it was asked. The message says what it did, without its name."""

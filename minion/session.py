@@ -1,13 +1,17 @@
 """What a running session holds, given to every tool."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from minion.interrupt import Interrupts
 from minion.protocol import Brief
 from minion.session_api import SessionApi
 from minion.workspace.scope import Territory
 from minion.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from minion.tools.tool import Tool
 
 
 @dataclass(slots=True, kw_only=True)
@@ -26,6 +30,8 @@ class Session:
     """Whether the model was told once that its finished work looks wrong."""
     is_contract_settled: bool = False
     """Whether the contract it proposed last is valid, or no proposal is left to it."""
+    server_tools: "Mapping[str, Tool]" = field(default_factory=dict)
+    """Tools of MCP servers, where the native agent has some."""
 
     @property
     def ending(self) -> str:

@@ -15,6 +15,7 @@ from overlord.adapters.clock import SystemClock
 from overlord.adapters.git.mirrors import GitMirrors
 from overlord.adapters.github.connection import connect
 from overlord.adapters.github.forge import GitHubForge
+from overlord.adapters.mcp import HttpMcp
 from overlord.adapters.model import OpenAIModel
 from overlord.adapters.process.children import watch_children
 from overlord.adapters.runner_choice import choose_runner
@@ -184,6 +185,7 @@ async def overlord(
         stack.push_async_callback(database.close)
         current = _current(settings, await database.read(managed.added))
         models, forge, meters = _external_services(settings, clock, stack)
+        stack.push_async_callback((mcp := HttpMcp()).close)
         number, check_held = await database.read(epoch) + 1, database.check_held
         runner = await choose_runners(current, stack, epoch=number, check=check_held, falls_back=falls_back)
         git = guarded(GitMirrors(home, extent=current.extent), check_held)
@@ -193,6 +195,7 @@ async def overlord(
             database=database,
             model=models[PRIMARY],
             git=git,
+            mcp=mcp,
             spare_models=models,
             clock=clock,
             wakeup=wakeup,

@@ -155,6 +155,10 @@ class ChatExpired(ChatRefused):
     """What a person pressed was too long ago to be answered with a form, or in the place they pressed it."""
 
 
+class McpUnavailable(ExternalServiceError):
+    """An MCP server gave no answer that can be passed on. The message says which one, and holds nothing of what it was asked with."""
+
+
 class GitFailed(ExternalServiceError):
     """A git command failed; the message has its last words. `output` and `errors`: all that it printed, where that was kept."""
 

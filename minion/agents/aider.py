@@ -94,7 +94,9 @@ class Aider:
 
     def read(self, line: str) -> Iterable[Said]:
         """What a line of its text says: an edit, a command, a fault, or words of the model."""
-        text = _ASKED.sub("", line.rstrip(), count=1)
+        text = line.rstrip()
+        if "? (Y)es/(N)o" in text:
+            text = _ASKED.sub("", text, count=1)
         if text.startswith("Tokens: "):
             return (Said(kind=SaidKind.TURN),)
         for start, verb in _ACTIONS.items():

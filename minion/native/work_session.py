@@ -1,9 +1,11 @@
 """A work session: the working copy, the conversation's beginning, and the loop."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from minion.errors import SessionApiRefused
+from minion.errors import Interrupted, SessionApiRefused
 from minion.git import Git
 from minion.heartbeat import Heartbeat
 from minion.loopback import Loopback
@@ -80,9 +82,28 @@ def work(start: Start, brief: Brief, scope: Scope, beat: Heartbeat) -> Report:
     conversation = Conversation(brief.limits.context_tokens)
     conversation.add("system", instructions(brief, fence))
     conversation.add("user", mission(brief, fence))
-    model = Model(start.session_api, brief.model, schemas_of(brief))
     mailbox = Mailbox(start.session_api, fence, start.interrupts, last_turn=brief.limits.turns)
-    return Agent(session, model, conversation, beat, mailbox).run()
+    with _server_tools(session, beat):
+        schemas = [*schemas_of(brief), *(tool.schema() for tool in session.server_tools.values())]
+        model = Model(start.session_api, brief.model, schemas)
+        return Agent(session, model, conversation, beat, mailbox).run()
+
+
+@contextmanager
+def _server_tools(session: Session, beat: Heartbeat) -> Iterator[None]:
+    """While the block runs, the session has the tools of its MCP servers."""
+    if not session.brief.mcp:
+        yield
+        return
+    from minion.mcp.tools import ServerTools  # most sessions have no server
+
+    servers = ServerTools(session, beat.log)
+    try:
+        with suppress(Interrupted):  # which the loop meets again where it first waits, and reports
+            session.server_tools = servers.open()
+        yield
+    finally:
+        servers.close()
 
 
 def scope_now(session_api: SessionApi) -> Scope | None:

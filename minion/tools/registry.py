@@ -40,7 +40,7 @@ def schemas_of(brief: Brief) -> list[dict[str, Any]]:
 
 def perform(session: Session, call: ToolCall) -> str | Submission:
     """Do what a model asked for. Raises ToolError with a sentence it can act on, and nothing else of a tool's own."""
-    known = tools_of(session.brief)
+    known = {**tools_of(session.brief), **session.server_tools}
     tool = known.get(call.name)
     if tool is None:
         raise ToolError(f"There is no tool {call.name}. Known: {', '.join(known)}.")

@@ -9,9 +9,11 @@ from overlord.home import Home
 from overlord.metrics import Meters
 from overlord.ports.clock import Clock
 from overlord.ports.git import GitContent
+from overlord.ports.mcp import Mcp
 from overlord.ports.model import Model
 from overlord.session_api.in_flight import Flight
 from overlord.session_api.limits import SessionLimits
+from overlord.session_api.mcp_conversations import Conversations
 from overlord.session_api.outages import Outages
 from overlord.session_api.push_limits import Pushes
 from overlord.session_api.transcript import Transcripts
@@ -34,6 +36,8 @@ class SessionApiParts:
     """The endpoint of the `model` section."""
     git: GitContent
     """What commits hold: a proposed contract and a recorded answer are held against it."""
+    mcp: Mcp
+    """The MCP servers of the settings."""
     clock: Clock
     wakeup: Wakeup
     watchers: Wakeup = field(default_factory=Wakeup)
@@ -48,6 +52,7 @@ class SessionApiParts:
     meters: Meters = field(default_factory=Meters)
     pushes: Pushes = field(default_factory=Pushes)
     journal: Journal = field(default_factory=Journal)
+    mcp_conversations: Conversations = field(default_factory=Conversations)
     transcripts: Transcripts = field(init=False)
     outages: Outages = field(init=False)
 

@@ -23,6 +23,7 @@ from minion.protocol import (
     EVENTS_PATH,
     GEMINI_PATH,
     MESSAGES_API_PATH,
+    MCP_PATH,
     MESSAGES_PATH,
     MODELS_PATH,
     REPORT_PATH,
@@ -35,8 +36,8 @@ from minion.protocol import (
 from overlord.domain.session import CONTAINER_UID, Session
 from overlord.errors import Fenced
 from overlord.failpoints import Failpoint
-from overlord.session_api import bootstrap, git, messages, sessions, wire
 from overlord.session_api.gateway import routes
+from overlord.session_api import bootstrap, git, mcp, messages, sessions, wire
 from overlord.session_api.listener import SessionApp, SessionListener
 from overlord.session_api.parts import SessionApiParts
 from overlord.store import sessions as rows
@@ -68,6 +69,7 @@ class SessionApiServer:
         for identifier in self._session_apis.keys() - wanted.keys() - alive:
             await self._session_apis.pop(identifier).close()
             self._parts.outages.forget(identifier)
+            self._parts.mcp_conversations.forget(identifier)
         if alive != self._swept:
             await asyncio.to_thread(self._sweep, alive | self._session_apis.keys())
             self._swept = alive
@@ -189,6 +191,7 @@ def _application(keeper: SessionApiServer) -> ASGIApp:
             Route(DISCOVERY_PATH, call(bootstrap.discovery, SessionKind.WORK), methods=["POST"]),
             Route(REPORT_PATH, report, methods=["POST"]),
             *_model_routes(call),
+            Route(MCP_PATH + "/{name}", call(mcp.mcp, SessionKind.WORK), methods=["POST"]),
         ],
         exception_handlers={
             HTTPException: _http_error,

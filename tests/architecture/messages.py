@@ -23,6 +23,7 @@ ERRORS = frozenset(
         "ForgeTooLarge",
         "ChatUnavailable",
         "ChatRefused",
+        "McpUnavailable",
         "GitFailed",
         "Unobtainable",
         "RunnerUnavailable",

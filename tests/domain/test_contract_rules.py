@@ -114,6 +114,7 @@ BREAKS: list[tuple[str, tuple[tuple[Any, ...], ...], str, str]] = [
                (*PLAN, "actors", ["lead"]), (*CODER, "budget", BUDGET)), "escalation", ""),
     ("usable", (("constitution", CONSTITUTION + 1),), "constitution", ""),
     ("usable", ((*CODER, "tools", ["read_file", "browse"]),), "roles.coder.tools.1", ""),
+    ("usable", ((*CODER, "tools", ["mcp__docs", "browse"]),), "roles.coder.tools.1", ""),
     ("usable", (("events", {"needs_escalation": "person"}),), "events.needs_escalation", ""),
     ("usable", (("redact", ["sk-(x"]),), "redact.0", ""),
     ("usable", (("redact", ["ok", "(a+)+b"]),), "redact.1", ""),

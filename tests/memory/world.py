@@ -16,6 +16,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from overlord.adapters.mcp import HttpMcp
 from overlord.adapters.process.layers import ProcessLayers
 from overlord.adapters.trash import Trash
 from overlord.app import Overlord, _chat_output, _current, _note_start
@@ -115,6 +116,7 @@ class MemoryWorld(World):
                     database=database,
                     model=model,
                     git=git,
+                    mcp=HttpMcp(),
                     spare_models=dict.fromkeys((PRIMARY, *settings.endpoints), model),
                     clock=clock,
                     wakeup=wakeup,

@@ -245,7 +245,7 @@ def play(agent: Plain, steps: list[list[Any]]) -> int:
 
 def main() -> int:
     stdin = sys.stdin.read()
-    files = sorted(str(path) for path in Path.home().rglob("*") if path.is_file())
+    files = {str(path): path.read_text(errors="replace") for path in Path.home().rglob("*") if path.is_file()}
     started = {"arguments": sys.argv[1:], "stdin": stdin, "environment": dict(os.environ), "files": files}
     record = HERE / "started.jsonl"
     number = len(record.read_text().splitlines()) if record.exists() else 0

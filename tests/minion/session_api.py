@@ -21,6 +21,7 @@ from typing import Any
 from minion.protocol import (
     CONTRACT_PATH,
     DISCOVERY_PATH,
+    MCP_PATH,
     MESSAGES_PATH,
     SCOPE_PATH,
     Brief,
@@ -142,6 +143,8 @@ class SessionApi:
     paths: list[str] = field(default_factory=list)
     turns: list[tuple[float, float]] = field(default_factory=list)
     """When each completion was asked for, and when it was answered."""
+    mcp: Callable[["_Handler", dict[str, Any]], None] = lambda handler, _message: handler.answer(404)
+    """What a message to an MCP server is answered with."""
     held_brief: Callable[["_Handler"], None] | None = None
     """Called before the brief is given."""
     cuts_git: int = 0
@@ -278,6 +281,8 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path == "/session/events":
             self.session_api.note(lambda: self.session_api.events.append(decode(Event, body)))
             return self.answer(202)
+        if self.path.startswith(MCP_PATH):
+            return self.session_api.mcp(self, json.loads(body))
         if self.path == MESSAGES_PATH:
             return self._messages(decode(MessagesTaken, body))
         if self.path in (CONTRACT_PATH, DISCOVERY_PATH):

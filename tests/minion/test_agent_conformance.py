@@ -57,11 +57,18 @@ class StandIn:
     def told(self, prompt: int) -> str:
         """All it was told with a prompt, by whichever way."""
         started = self.started[prompt]
-        return "\n".join((*started["arguments"], started["stdin"]))
+        return "\n".join((*started["arguments"], started["stdin"], *started["files"].values()))
 
 
 @pytest.fixture(params=NAMES)
 def agent(request: pytest.FixtureRequest, make_door: MakeDoor, short_path: Path) -> StandIn:
+    """Each of them, for what depends on how it says things."""
+    return StandIn(request.param, short_path / "agent-bin", make_door)
+
+
+@pytest.fixture(params=["claude-code", "aider"])
+def either(request: pytest.FixtureRequest, make_door: MakeDoor, short_path: Path) -> StandIn:
+    """One with events and one without, for what is the same for all."""
     return StandIn(request.param, short_path / "agent-bin", make_door)
 
 
@@ -117,9 +124,9 @@ def test_an_agent_that_does_nothing_is_asked_once_and_is_no_success(agent: Stand
     assert "Nothing has changed" in agent.told(1)
 
 
-def test_no_change_with_a_reason_is_taken(agent: StandIn, run: Run) -> None:
+def test_no_change_with_a_reason_is_taken(either: StandIn, run: Run) -> None:
     play = [sentinel("PHASE_COMPLETE", summary="It adds already."), ("result", "ok")]
-    session_api = agent.door(play)
+    session_api = either.door(play)
     assert run(session_api) == 0
     assert (session_api.report.outcome, session_api.report.summary) == (Outcome.COMPLETE, "It adds already.")
 
@@ -133,17 +140,17 @@ def test_an_agent_that_fails_says_why_and_keeps_its_work(agent: StandIn, run: Ru
     assert "a + b" in session_api.files()["calc.py"]
 
 
-def test_an_agent_that_is_killed_is_an_error(agent: StandIn, run: Run) -> None:
-    session_api = agent.door([FIX, ("die",)])
+def test_an_agent_that_is_killed_is_an_error(either: StandIn, run: Run) -> None:
+    session_api = either.door([FIX, ("die",)])
     assert run(session_api) == 3
     assert end_of(session_api) == (Outcome.ERROR, "agent")
     assert "exit code 137" in session_api.report.summary
     assert "a + b" in session_api.files()["calc.py"]
 
 
-def test_silence_ends_it_with_all_it_started(agent: StandIn, run: Run) -> None:
-    pid = agent.place / "pid"
-    session_api = agent.door([FIX, ("daemon", str(pid)), ("wait", True)], limits=Limits(silent_s=1))
+def test_silence_ends_it_with_all_it_started(either: StandIn, run: Run) -> None:
+    pid = either.place / "pid"
+    session_api = either.door([FIX, ("daemon", str(pid)), ("wait", True)], limits=Limits(silent_s=1))
     assert run(session_api) == 3
     assert end_of(session_api) == (Outcome.ERROR, "agent")
     assert "Nothing was seen of" in session_api.report.summary
@@ -151,9 +158,9 @@ def test_silence_ends_it_with_all_it_started(agent: StandIn, run: Run) -> None:
     assert not is_running(int(pid.read_text()))
 
 
-def test_what_it_leaves_running_is_ended(agent: StandIn, run: Run) -> None:
-    pid = agent.place / "pid"
-    session_api = agent.door([FIX, ("daemon", str(pid)), ("result", "Done.")])
+def test_what_it_leaves_running_is_ended(either: StandIn, run: Run) -> None:
+    pid = either.place / "pid"
+    session_api = either.door([FIX, ("daemon", str(pid)), ("result", "Done.")])
     assert run(session_api) == 0
     assert session_api.report.outcome is Outcome.COMPLETE
     assert not is_running(int(pid.read_text()))
@@ -183,7 +190,7 @@ def test_a_flood_and_what_is_no_event_hurt_nothing(agent: StandIn, run: Run) -> 
     assert (session_api.report.outcome, session_api.report.summary) == (Outcome.COMPLETE, "Add adds.")
 
 
-def test_commits_branches_and_configuration_of_its_own_change_nothing(agent: StandIn, run: Run) -> None:
+def test_commits_branches_and_configuration_of_its_own_change_nothing(either: StandIn, run: Run) -> None:
     """Whatever it did to history, the index and git's configuration, what is handed in is what the working tree holds."""
     commands = (
         "git config core.hooksPath /tmp; git config user.name Mallory; git config user.email m@example.invalid; "
@@ -192,7 +199,7 @@ def test_commits_branches_and_configuration_of_its_own_change_nothing(agent: Sta
         "printf '#!/bin/sh\\nexit 1\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; "
         "git remote set-url origin /nowhere; git tag v1"
     )
-    session_api = agent.door([FIX, ("shell", commands), ("result", "Done.")])
+    session_api = either.door([FIX, ("shell", commands), ("result", "Done.")])
     assert run(session_api) == 0
     assert session_api.report.outcome is Outcome.COMPLETE
     assert session_api.files() == {"calc.py": FIXED.strip(), "README.md": "Calc", ".gitignore": "*.tmp"}
@@ -214,8 +221,8 @@ def test_a_change_outside_the_scope_is_named_once(agent: StandIn, run: Run) -> N
 
 
 @pytest.mark.parametrize("kind", ["NEEDS_ESCALATION", "EXCEPTION"])
-def test_a_sentinel_line_hands_the_work_up(agent: StandIn, run: Run, kind: str) -> None:
-    session_api = agent.door([FIX, sentinel(kind, reason="The tests need a database."), ("result", "")])
+def test_a_sentinel_line_hands_the_work_up(either: StandIn, run: Run, kind: str) -> None:
+    session_api = either.door([FIX, sentinel(kind, reason="The tests need a database."), ("result", "")])
     assert run(session_api) == 0
     assert session_api.report.outcome is Outcome.BLOCKED
     assert session_api.report.summary == "The tests need a database."
@@ -251,8 +258,8 @@ def test_a_question_reaches_people_and_the_answer_comes_back(agent: StandIn, run
         assert "Which one?" in agent.told(1)
 
 
-def test_a_granted_scope_counts(agent: StandIn, run: Run) -> None:
-    session_api = agent.door(
+def test_a_granted_scope_counts(either: StandIn, run: Run) -> None:
+    session_api = either.door(
         [sentinel("QUESTION", question="May I?", kind="scope", patterns=["README.md"]), ("result", "")],
         [FIX, ("write", "README.md", "Calc adds.\n"), ("result", "Done.")],
         scope=Scope(patterns=("calc.py",)),
@@ -260,17 +267,17 @@ def test_a_granted_scope_counts(agent: StandIn, run: Run) -> None:
     granted = b'{"answered": true, "answer": "yes", "scope": {"mode": "directory", "patterns": ["*.md", "calc.py"]}}'
     session_api.answers = [lambda handler: handler.answer(200, granted)]
     assert run(session_api) == 0
-    assert "You may now write: *.md, calc.py" in agent.told(1)
+    assert "You may now write: *.md, calc.py" in either.told(1)
     assert session_api.files()["README.md"] == "Calc adds."
-    assert len(agent.started) == 2
+    assert len(either.started) == 2
 
 
-def test_what_people_write_is_given_before_it_ends(agent: StandIn, run: Run) -> None:
-    session_api = agent.door([FIX, ("result", "Done.")], [("result", "Read it.")])
+def test_what_people_write_is_given_before_it_ends(either: StandIn, run: Run) -> None:
+    session_api = either.door([FIX, ("result", "Done.")], [("result", "Read it.")])
     said = Message(id=7, text="Mind the tests.", by="github:anna", at="2026-11-25 14:02 UTC")
     session_api.messages = [(0, said)]
     assert run(session_api) == 0
-    assert "Mind the tests." in agent.told(1)
+    assert "Mind the tests." in either.told(1)
     assert [number for _, number in session_api.taken] == [7]
 
 
@@ -282,23 +289,23 @@ def test_a_spent_budget_is_told_from_any_other_failure(agent: StandIn, run: Run)
     assert "a + b" in session_api.files()["calc.py"]
 
 
-def test_a_model_that_refuses_is_the_models_failure(agent: StandIn, run: Run) -> None:
-    session_api = agent.door([FIX, ("model",), ("result", "API error 400", True), ("exit", 1)])
+def test_a_model_that_refuses_is_the_models_failure(either: StandIn, run: Run) -> None:
+    session_api = either.door([FIX, ("model",), ("result", "API error 400", True), ("exit", 1)])
     session_api.will(status(400, "bad_request"))
     assert run(session_api) == 3
     assert end_of(session_api) == (Outcome.ERROR, "model")
 
 
-def test_the_time_limit_ends_it(agent: StandIn, run: Run) -> None:
-    session_api = agent.door([FIX, ("wait", False)], limits=Limits(time_s=2))
+def test_the_time_limit_ends_it(either: StandIn, run: Run) -> None:
+    session_api = either.door([FIX, ("wait", False)], limits=Limits(time_s=2))
     assert run(session_api) == 3
     assert end_of(session_api) == (Outcome.ERROR, "time_limit")
     assert "a + b" in session_api.files()["calc.py"]
 
 
 def test_turns_end_it(agent: StandIn, run: Run) -> None:
-    step = ("model",) if agent.name == "aider" else ("action", "ls")
-    session_api = agent.door([FIX, *[step] * 5, ("wait", False)], limits=Limits(turns=3))
+    turn = [("model",)] if agent.name == "aider" else [("words", "I look."), ("action", "ls")]
+    session_api = agent.door([FIX, *turn * 5, ("wait", False)], limits=Limits(turns=3))
     session_api.will(status(200))
     assert run(session_api) == 3
     assert end_of(session_api) == (Outcome.ERROR, "turn_limit")
@@ -306,9 +313,9 @@ def test_turns_end_it(agent: StandIn, run: Run) -> None:
     assert "a + b" in session_api.files()["calc.py"]
 
 
-def test_a_missing_program_is_said(agent: StandIn, run: Run) -> None:
-    session_api = agent.door([])
+def test_a_missing_program_is_said(either: StandIn, run: Run) -> None:
+    session_api = either.door([])
     os.unlink(session_api.brief.agent.command[0])
     assert run(session_api) == 3
     assert end_of(session_api) == (Outcome.ERROR, "agent")
-    assert f"The agent {agent.name} is missing" in session_api.report.summary
+    assert f"The agent {either.name} is missing" in session_api.report.summary

@@ -14,6 +14,7 @@ import httpx
 
 from minion.protocol import COMPLETIONS_PATH, SessionKind
 from overlord.adapters.git.mirrors import GitMirrors
+from overlord.adapters.mcp import HttpMcp
 from overlord.adapters.model import OpenAIModel
 from overlord.domain.session import Session
 from overlord.embedded.model import EmbeddedModel
@@ -124,6 +125,7 @@ async def open_gate(
                 database=database,
                 model=adapters["primary"],
                 git=GitMirrors(home),
+                mcp=HttpMcp(),
                 spare_models=adapters,
                 clock=clock,
                 wakeup=Wakeup(),

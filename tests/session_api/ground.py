@@ -15,6 +15,7 @@ import httpx
 from minion.loopback import Loopback
 from minion.protocol import Event, EventKind, SessionKind, encode
 from overlord.adapters.git.mirrors import GitMirrors
+from overlord.adapters.mcp import HttpMcp
 from overlord.adapters.model import OpenAIModel
 from overlord.domain.identifiers import RepositoryName, SessionId, Sha
 from overlord.domain.job import Job
@@ -62,6 +63,7 @@ class Ground:
     secret: Sha
     clock: WorldClock = field(default_factory=WorldClock)
     wakeup: HeardBell = field(default_factory=HeardBell)
+    mcp: HttpMcp = field(default_factory=HttpMcp)
     keeper: SessionApiServer = field(init=False)
 
     def __post_init__(self) -> None:
@@ -76,6 +78,7 @@ class Ground:
                 database=self.database,
                 model=self.client,
                 git=GitMirrors(self.home),
+                mcp=self.mcp,
                 clock=self.clock,
                 wakeup=self.wakeup,
             )
@@ -233,4 +236,5 @@ async def made_ground(root: Path, **overrides: Any) -> AsyncIterator[Ground]:
         try:
             yield ground
         finally:
+            await ground.mcp.close()
             await ground.keeper.close()

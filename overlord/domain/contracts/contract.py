@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from minion.protocol import Scope, ScopeMode, read_agent_name
 from overlord.domain.contracts.criteria.registry import Criteria
-from overlord.domain.contracts.part import NAME, Name, Part, Pattern, Patterns, Words, as_tuple
+from overlord.domain.contracts.part import NAME, Name, Part, Pattern, Patterns, ToolName, Words, as_tuple
 from overlord.errors import ContractError
 
 MAX_LIFETIME_H = 24 * 366.0
@@ -110,8 +110,8 @@ class Role(Part):
     """Authority beyond the own scope."""
     commands: Annotated[tuple[Name, ...], BeforeValidator(as_tuple)] | None = None
     """The programs that its sessions may start; absent: any."""
-    tools: Annotated[tuple[Name, ...], BeforeValidator(as_tuple)] = ()
-    """The tools of its sessions; empty: every tool."""
+    tools: Annotated[tuple[ToolName, ...], BeforeValidator(as_tuple)] = ()
+    """The tools of its sessions; empty: every tool. Those of an MCP server as `mcp__SERVER__TOOL`, all of one as `mcp__SERVER`."""
     outputs: Annotated[Words, BeforeValidator(as_tuple)] = ()
     """What it has to bring, in words for its sessions and for people."""
     verification: Criteria = ()

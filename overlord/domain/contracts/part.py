@@ -19,6 +19,10 @@ def as_tuple(value: Any) -> Any:
 NAME = r"^[a-z][a-z0-9_-]{0,39}$"
 Name = Annotated[str, Field(pattern=NAME)]
 """Of a role, a phase or a gate."""
+ToolName = Annotated[
+    str, Field(pattern=r"^([a-z][a-z0-9_-]{0,39}|mcp__[a-z][a-z0-9-]{0,39}(__[A-Za-z0-9_.-]{1,128})?)$")
+]
+"""Of a session's tool, or of an MCP server's: `mcp__SERVER__TOOL`, and `mcp__SERVER` for all of it."""
 Pattern = Annotated[str, Field(min_length=1, max_length=500)]
 """Of paths, read as in a .gitignore from the repository's root."""
 Patterns = Annotated[tuple[Pattern, ...], Field(max_length=200), BeforeValidator(as_tuple)]

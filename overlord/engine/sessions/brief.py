@@ -17,7 +17,7 @@ from overlord.domain.scope.named_files import files_named_in
 from overlord.domain.scope.reason import lines
 from overlord.domain.session import Session, prepared
 from overlord.domain.skills.match import Chosen
-from overlord.engine.contracts import consult, terms
+from overlord.engine.contracts import consult, mcp_servers, terms
 from overlord.engine.conversation import issue_comments
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.scope.allow import Allowed
@@ -86,6 +86,7 @@ async def work_session(
         terms=await terms.terms_of(parts, job, works, base, asked),
         agent=given.agent.agent,
         **_said(known, given, is_asked=asked is not None),
+        mcp=mcp_servers.offered(parts.settings.space(job.space).mcp, works, asked),
     )
     session = prepared(
         brief,

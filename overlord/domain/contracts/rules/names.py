@@ -13,6 +13,8 @@ TOOLS = (
     *("list_skills", "use_skill", "ask_question", "task_complete", "task_blocked"),
 )
 """What a session can be offered. A test holds it against the Minion's own list."""
+OF_A_SERVER = "mcp__"
+"""How a tool of an MCP server begins. Which servers there are is said in the settings, not in the contract."""
 EVENTS = ("needs_escalation", "complete", "blocked", "error", "out_of_budget")
 """How sessions end under every contract."""
 _QUANTIFIER = re.compile(r"[*+?]|\{\d*,?\d*\}")
@@ -99,7 +101,7 @@ def can_be_had(checked: Checked) -> Iterator[Violation]:
         )
     for name, role in contract.roles.items():
         for index, tool in enumerate(role.tools):
-            if tool not in TOOLS and contract.version > 1:
+            if tool not in TOOLS and not tool.startswith(OF_A_SERVER) and contract.version > 1:
                 yield _unknown(("roles", name, "tools", index), f"role {name} names", "tool", tool, TOOLS)
     for name in contract.events:
         if name in EVENTS:
