@@ -22,8 +22,8 @@ from minion.protocol import (
     DISCOVERY_PATH,
     EVENTS_PATH,
     GEMINI_PATH,
-    MESSAGES_API_PATH,
     MCP_PATH,
+    MESSAGES_API_PATH,
     MESSAGES_PATH,
     MODELS_PATH,
     REPORT_PATH,
@@ -36,8 +36,8 @@ from minion.protocol import (
 from overlord.domain.session import CONTAINER_UID, Session
 from overlord.errors import Fenced
 from overlord.failpoints import Failpoint
-from overlord.session_api.gateway import routes
 from overlord.session_api import bootstrap, git, mcp, messages, sessions, wire
+from overlord.session_api.gateway import routes
 from overlord.session_api.listener import SessionApp, SessionListener
 from overlord.session_api.parts import SessionApiParts
 from overlord.store import sessions as rows

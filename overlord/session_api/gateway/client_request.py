@@ -19,7 +19,6 @@ from overlord.ports.model import NO_HEADERS
 from overlord.settings.load import Settings
 from overlord.settings.model import Candidate
 
-
 CLAUDE = "claude-"
 """What the names of Anthropic's models begin with."""
 
