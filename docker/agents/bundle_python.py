@@ -6,6 +6,7 @@ Usage: bundle_python.py FOLDER PROGRAM MODULE:FUNCTION, with the packages in FOL
 """
 
 import compileall
+import py_compile
 import re
 import shutil
 import subprocess
@@ -14,7 +15,17 @@ import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
-_UNUSED = ("idlelib", "tkinter", "turtledemo", "test", "ensurepip", "lib2to3", "site-packages", "dist-packages", "__pycache__")
+_UNUSED = (
+    "idlelib",
+    "tkinter",
+    "turtledemo",
+    "test",
+    "ensurepip",
+    "lib2to3",
+    "site-packages",
+    "dist-packages",
+    "__pycache__",
+)
 _LIBRARY = re.compile(r"^\s*(?:\S+ => )?(/\S+) \(0x", re.MULTILINE)
 _STARTER = """\
 #!/bin/sh
@@ -36,7 +47,9 @@ def main(folder: Path, program: str, start: str) -> None:
     for directory in (binaries, libraries):
         directory.mkdir(parents=True, exist_ok=True)
     shutil.copy2(python, binaries / "python")
-    shutil.copytree(stdlib, libraries / stdlib.name, ignore=shutil.ignore_patterns(*_UNUSED, "config-*", "*.a"))
+    shutil.copytree(
+        stdlib, libraries / stdlib.name, ignore=shutil.ignore_patterns(*_UNUSED, "config-*", "*.a")
+    )
     dynamic = libraries / stdlib.name / "lib-dynload"
     dynamic.mkdir(exist_ok=True)
     loader = ""
@@ -51,11 +64,11 @@ def main(folder: Path, program: str, start: str) -> None:
     (binaries / program).chmod(0o755)
     # What sessions see is read-only, so that this is the only time it can be compiled.
     compileall.compile_dir(
-        folder, quiet=2, workers=0, invalidation_mode=compileall.PycInvalidationMode.UNCHECKED_HASH
+        folder, quiet=2, workers=0, invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
     )
     subprocess.run(["chmod", "-R", "a+rX,go-w,u-s,g-s", str(folder)], check=True)
     # Its first start, so that a Python or a package that does not fit is found here and not in a session.
-    subprocess.run([binaries / program, "--version"], check=True, env={"HOME": "/tmp", "PATH": "/usr/bin:/bin"})
+    subprocess.run([binaries / program, "--version"], check=True, cwd=folder.parent)
 
 
 def _needed(python: Path, folder: Path) -> Iterator[Path]:
