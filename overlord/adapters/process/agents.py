@@ -18,6 +18,12 @@ _MOST_BYTES = 4096
 _NUMBER = re.compile(r"\d+(?:\.\d+)+[\w.+-]{0,40}")
 
 
+def search_path(python: str) -> str:
+    """Where sessions find programs: as whoever runs Overlord does, but for the Minion's own Python before all."""
+    path = os.environ.get("PATH", os.defpath)
+    return os.pathsep.join((os.path.dirname(python), path)) if os.path.isabs(python) else path
+
+
 def find_program(program: AgentProgram, path: str) -> str:
     """Where the program is. Raises RunnerRefused, with how to get it, when it is not on this search path."""
     names = executables(program)

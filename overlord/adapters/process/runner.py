@@ -19,7 +19,7 @@ import minion
 from overlord.adapters.authorities import authorities
 from overlord.adapters.ending import Endings, harmless
 from overlord.adapters.process import shim as process_shim
-from overlord.adapters.process.agents import find_program, program_version
+from overlord.adapters.process.agents import find_program, program_version, search_path
 from overlord.adapters.process.layers import ProcessLayers
 from overlord.adapters.trash import Trash
 from overlord.domain.identifiers import SessionId
@@ -61,7 +61,7 @@ class ProcessRunner:
         directory = self._directory(launch.session)
         fresh = not (directory / "started").exists()
         if fresh and launch.agent is not None:
-            find_program(launch.agent, self._path())
+            find_program(launch.agent, search_path(self._command[0]))
         if fresh:
             await self._spawn(directory, launch)
         if not self._watch(launch.session) and fresh:
@@ -111,7 +111,7 @@ class ProcessRunner:
         self._trash.discard(directory)
 
     async def agent_version(self, program: AgentProgram, *, space: str = "") -> str:  # noqa: ARG002 - one machine for all
-        return await program_version(program, self._path())
+        return await program_version(program, search_path(self._command[0]))
 
     async def ground(self, image: str, *, space: str = "") -> str:  # noqa: ARG002 - one ground for all
         return self._layers.ground(image)
@@ -185,7 +185,7 @@ class ProcessRunner:
 
     def _environment(self, directory: Path, launch: Launch) -> dict[str, str]:
         return {
-            "PATH": self._path(),
+            "PATH": search_path(self._command[0]),
             "HOME": str(directory / "home"),
             "LANG": "C.UTF-8",
             "PYTHONPATH": str(Path(minion.__file__).parent.parent),
@@ -194,13 +194,6 @@ class ProcessRunner:
             **self._shared_paths(launch),
             "OVERLORD_URL": f"unix://{launch.session_api}/s",
         }
-
-    def _path(self) -> str:
-        """Where sessions find programs, those of coding agents too: whoever runs Overlord, but for its own Python before all."""
-        path = os.environ.get("PATH", os.defpath)
-        if not Path(self._command[0]).is_absolute():
-            return path
-        return os.pathsep.join((str(Path(self._command[0]).parent), path))
 
     def _shared_paths(self, launch: Launch) -> dict[str, str]:
         """Where a session finds what it shares with others."""
