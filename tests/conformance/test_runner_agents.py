@@ -136,7 +136,7 @@ async def test_an_agent_whose_program_is_missing_is_refused_with_how_to_get_it(k
     if isinstance(kit, MemoryKit):
         kit.state.missing_agents.add("codex")
     for act in (runner.agent_version(nothing), runner.start(with_agent(kit, nothing))):
-        with pytest.raises(RunnerRefused, match="codex.*(docker/images --agents codex|install)"):
+        with pytest.raises(RunnerRefused, match=r"codex.*(docker/images --agents codex|install)"):
             await act
     assert await runner.find(S1) is None
     assert await runner.sessions() == []
@@ -184,7 +184,7 @@ async def test_a_volume_that_somebody_removed_is_never_an_empty_one_in_a_session
     runner, program = make(LOOKS), standin.program(kit)
     await seen(runner, kit, with_agent(kit, program))
     docker("volume", "rm", *standin.volumes())
-    with pytest.raises(RunnerUnavailable, match="filled again at the next try"):
+    with pytest.raises(RunnerUnavailable, match=r"filled again at the next try"):
         await runner.start(with_agent(kit, program, "s2"))
     assert await runner.find(SessionId("s2")) is None
     assert (await seen(runner, kit, with_agent(kit, program, "s2")))["said"] == "standin 1.0\n"

@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import tempfile
+from pathlib import Path
 
 from overlord.domain.agent_programs import executables, installing
 from overlord.domain.launch import AgentProgram
@@ -21,7 +22,8 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)+[\w.+-]{0,40}")
 def search_path(python: str) -> str:
     """Where sessions find programs: as whoever runs Overlord does, but for the Minion's own Python before all."""
     path = os.environ.get("PATH", os.defpath)
-    return os.pathsep.join((os.path.dirname(python), path)) if os.path.isabs(python) else path
+    own = Path(python)
+    return os.pathsep.join((str(own.parent), path)) if own.is_absolute() else path
 
 
 def find_program(program: AgentProgram, path: str) -> str:
@@ -41,8 +43,8 @@ def find_program(program: AgentProgram, path: str) -> str:
     )
 
 
-async def program_version(program: AgentProgram, path: str) -> str:
-    """What the program says its version is, or that it says none. It is given a home of its own, and not more than a moment.
+async def program_version(program: AgentProgram, path: str, *, limit_s: float = VERSION_S) -> str:
+    """What the program says its version is, or that it says none within a time. It is given a home of its own, which is removed.
 
     Raises RunnerRefused when it is missing or cannot be started.
     """
@@ -61,15 +63,15 @@ async def program_version(program: AgentProgram, path: str) -> str:
             )
         except OSError as error:
             raise RunnerRefused(f"{found} cannot be started: {error.strerror}") from None
-        return await _said(process)
+        return await _said(process, limit_s)
 
 
-async def _said(process: asyncio.subprocess.Process) -> str:
+async def _said(process: asyncio.subprocess.Process, limit_s: float) -> str:
     assert process.stdout is not None
     said = b""
     try:
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(VERSION_S):
+            async with asyncio.timeout(limit_s):
                 while len(said) < _MOST_BYTES and (more := await process.stdout.read(_MOST_BYTES)):
                     said += more
     finally:
