@@ -13,8 +13,8 @@ COPY requirements/agents/aider/aider.lock /tmp/aider.lock
 RUN python3 -m venv /opt/build \
     && /opt/build/bin/pip install --quiet --no-cache-dir --no-compile --no-deps --ignore-requires-python --only-binary :all: \
         --require-hashes --target /opt/agents/aider/packages -r /tmp/aider.lock
-COPY docker/agents/bundle_python.py /tmp/bundle_python.py
-RUN python3 /tmp/bundle_python.py /opt/agents/aider aider aider.main:main
+COPY docker/agents/bundle-python /tmp/bundle-python
+RUN python3 /tmp/bundle-python /opt/agents/aider aider aider.main:main
 
 FROM scratch
 COPY --from=build /opt/agents /opt/agents

@@ -9,10 +9,10 @@ EXECUTABLES: Mapping[str, Sequence[str]] = {
     "codex": ("codex",),
     "opencode": ("opencode",),
     "aider": ("aider",),
-    "cursor": ("cursor-agent", "agent"),
+    "cursor": ("agent", "cursor-agent"),
     "gemini": ("gemini",),
 }
-"""What each is called on a search path, the name to be looked for first."""
+"""What each is called on a search path, the newest name first, as `minion/agents/` has it."""
 INSTALLING: Mapping[str, str] = {
     "claude-code": "npm install -g @anthropic-ai/claude-code",
     "codex": "npm install -g @openai/codex",

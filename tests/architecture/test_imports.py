@@ -123,6 +123,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "event_description",
         "decision_history",
         "launch",
+        "agent_programs",
         "session_watchdog",
         "space_rotation",
         "timetable",

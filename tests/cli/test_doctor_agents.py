@@ -52,7 +52,7 @@ async def test_those_that_are_there_are_said_with_their_version_and_the_others_a
         ({"agent": "codex"}, "agent codex", "`npm install -g @openai/codex`"),
         ({"repositories": ["a/b"], "spaces": {"a/b": {"agent": "aider"}}}, "agent aider", "uv tool install"),
         ({"agents": {"gemini": {"command": ["/none/gemini"]}}}, "agent gemini", "no /none/gemini on"),
-        ({"agent": "cursor"}, "agent cursor", "no cursor-agent or agent on the search path"),
+        ({"agent": "cursor"}, "agent cursor", "no agent or cursor-agent on the search path"),
         ({"agent": "acp:goose acp"}, "agent acp:goose acp", "no goose on the search path"),
     ],
 )

@@ -217,7 +217,7 @@ async def test_an_image_without_the_program_is_refused_and_leaves_nothing(
 ) -> None:
     standin.build(place="/opt/agents/another")
     program = AgentProgram(program="standin", image=standin.image)
-    with pytest.raises(RunnerRefused, match=f"no program at {PLACE}/bin"):
+    with pytest.raises(RunnerRefused, match=f"has nothing at {PLACE}/bin"):
         await make(LOOKS).start(with_agent(kit, program))
     assert standin.volumes() == []
 

@@ -125,8 +125,8 @@ class DockerAgents:
         await self._engine.remove(name)
         await self._engine.remove_volume(name)
         raise RunnerRefused(
-            f"the image {program.image} has no program at {place}/bin, where sessions look for {program.program}:"
-            f" {building(program.program)}, or name another image for this agent"
+            f"the image {program.image} has nothing at {place}/bin, where sessions look for the program of {program.program}:"
+            " put it there, or name no image for this agent where the image of its sessions brings its command"
         )
 
     async def _exists(self, name: str) -> bool:
