@@ -140,9 +140,11 @@ class DockerAgents:
         """Look for volumes of images that their name has left, and remove what can be removed."""
         for volume in await self._engine.volumes(LABEL):
             labels = volume.get("Labels") or {}
+            if not (name := labels.get(f"{LABEL}.image", "")):
+                continue
             try:
-                current = str((await self._engine.image(labels.get(f"{LABEL}.image", "")))["Id"])
-            except RunnerRefused:
+                current = str((await self._engine.image(name))["Id"])
+            except Missing:
                 current = ""
             if current != labels.get(f"{LABEL}.id"):
                 self._replaced.add(str(volume["Name"]))
