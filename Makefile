@@ -10,7 +10,7 @@ export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONL
 # Each commit runs the next share of the fault campaign and of the slow tests (tests/shares.py); FAULT_SHARE=1/1 SLOW_SHARE=1/1 runs all.
 COMMITS := $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
 
-.PHONY: demo test quick check campaign soak bench pictures images live format clean
+.PHONY: demo test quick check campaign soak bench pictures images agents live format clean
 
 demo: .venv/demo.stamp
 	@docker/images --if-stale minion || echo "The image could not be built; sessions run as processes."
@@ -46,6 +46,12 @@ pictures: .venv/test.stamp
 
 images:
 	docker/images
+
+# The programs of coding agents, for sessions in containers; Claude Code and Cursor are added by whoever took their makers' terms.
+AGENTS ?= codex,opencode,gemini,aider
+
+agents:
+	docker/images --agents $(AGENTS)
 
 live: .venv/test.stamp
 	OVERLORD_LIVE=1 $(BIN)/python -m pytest tests/conformance -p no:randomly

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 from overlord.domain.identifiers import SessionId
-from overlord.domain.launch import Launch, Running
+from overlord.domain.launch import AgentProgram, Launch, Running
 from overlord.errors import ExternalServiceError, RunnerRefused
 from overlord.ports.runner import Runner
 
@@ -59,6 +59,9 @@ class SpaceRunners:
     async def remove(self, session: SessionId) -> None:
         for runner in self._runners.values():
             await runner.remove(session)
+
+    async def agent_version(self, program: AgentProgram, *, space: str = "") -> str:
+        return await self._of(space).agent_version(program, space=space)
 
     async def ground(self, image: str, *, space: str = "") -> str:
         return await self._of(space).ground(image)

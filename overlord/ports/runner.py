@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Protocol
 
 from overlord.domain.identifiers import SessionId
-from overlord.domain.launch import Launch, RunnerCapabilities, Running
+from overlord.domain.launch import AgentProgram, Launch, RunnerCapabilities, Running
 
 
 class Runner(Protocol):
     """Processes, Docker, Swarm. Raises RunnerUnavailable when the engine does not answer (nothing is known then),
-    RunnerRefused when it will not start this launch (no such image, a profile that does not hold)."""
+    RunnerRefused when it will not start this launch (no such image, no program of its agent, a profile that does not hold)."""
 
     name: str
     capabilities: RunnerCapabilities
@@ -31,6 +31,10 @@ class Runner(Protocol):
 
     async def remove(self, session: SessionId) -> None:
         """Forget an ended session and free what it held. A running one is killed first."""
+
+    async def agent_version(self, program: AgentProgram, *, space: str = "") -> str:
+        """The version of a coding agent's program as sessions of this space would have it; empty when only the session itself
+        can tell. Raises RunnerRefused, with how to get it, when it is not there."""
 
     async def ground(self, image: str, *, space: str = "") -> str:
         """What tells what an environment would be made on from anything else: the image (empty: the runner's own), the

@@ -17,7 +17,7 @@ from overlord.adapters.docker.engine import DockerEngine
 from overlord.adapters.docker.profile import Profile, differences
 from overlord.adapters.docker.runner import DockerRunner
 from overlord.domain.identifiers import SessionId
-from overlord.domain.launch import Launch
+from overlord.domain.launch import AgentProgram, Launch
 from overlord.domain.session import Ending, EndKind
 from overlord.errors import RunnerRefused, RunnerUnavailable
 from tests.adapters.engine import OwnEngine
@@ -91,6 +91,26 @@ def test_a_door_that_can_be_written_and_a_volume_are_differences() -> None:
     shown["Mounts"][0]["RW"] = True
     shown["Mounts"].append({"Type": "volume", "Source": "/var/lib/x", "Destination": "/data", "RW": True})
     assert set(differences(asked, shown)) == {"mount of /run/door", "mount of /data"}
+
+
+def test_an_agents_program_that_could_be_written_or_is_another_volume_is_a_difference() -> None:
+    session = replace(LAUNCH, agent=AgentProgram(program="codex", image="agent"))
+    host = Profile().host_config(session, agent="overlord-agent-codex-1")
+    asked, shown = asked_and_shown()
+    asked["HostConfig"]["Mounts"] = host["Mounts"]
+    place = "/opt/agents/codex"
+    program = {"Type": "volume", "Name": "overlord-agent-codex-1", "Destination": place, "RW": False}
+    door = shown["Mounts"][0]
+    for change, found in (
+        ({}, []),
+        ({"RW": True}, [f"mount of {place}"] * 2),
+        ({"Name": "mine"}, [f"mount of {place}"] * 2),
+    ):
+        shown["Mounts"] = [door, {**program, **change}]
+        assert differences(asked, shown) == found
+    shown["Mounts"] = [door]
+    assert differences(asked, shown) == [f"mount of {place}"]
+    assert host["Mounts"][-1]["VolumeOptions"] == {"NoCopy": True}, "nothing of a session's image goes there"
 
 
 def test_another_user_is_a_difference() -> None:

@@ -73,8 +73,8 @@ class WeakRunner(DockerRunner):
 
     raw: Mapping[str, Any] = {}
 
-    def _configuration(self, launch: Launch) -> dict[str, Any]:
-        asked = super()._configuration(launch)
+    def _configuration(self, launch: Launch, program: str = "") -> dict[str, Any]:
+        asked = super()._configuration(launch, program)
         asked["Env"] += self.raw.get("Env", [])
         return asked | {"HostConfig": asked["HostConfig"] | {k: v for k, v in self.raw.items() if k != "Env"}}
 

@@ -35,7 +35,7 @@ LOOKS: dict[type[object], set[str]] = {
         *("branch_head", "session_tree", "excess", "merge_base", "tree_of", "changes", "diff", "sizes", "read_file"),
         *("listing", "read_files", "occurrences", "remote_head", "mirrors"),
     },
-    Runner: {"find", "sessions", "logs", "ground", "has_layer", "downloads", "follow", "close"},
+    Runner: {"find", "sessions", "logs", "ground", "has_layer", "downloads", "follow", "close", "agent_version"},
     Chat: {"identity", "find", "person", "group"},
 }  # fmt: skip
 """What of each port changes nothing that somebody else sees; all the rest is done between two moments of a point."""

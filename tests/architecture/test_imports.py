@@ -124,6 +124,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "decision_history",
         "launch",
         "mcp",
+        "agent_programs",
         "session_watchdog",
         "space_rotation",
         "timetable",

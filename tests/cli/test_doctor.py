@@ -63,6 +63,8 @@ async def found(load: Callable[[], Settings]) -> dict[str, Finding]:
 
 async def test_a_sound_overlord_is_well_but_for_the_walls_it_has_not(configured: Configured) -> None:
     findings = await found(configured(runner="process"))
+    # Whichever coding agents are on the machine of this test.
+    findings = {what: finding for what, finding in findings.items() if not what.startswith("agent ")}
     unwell = {what for what, finding in findings.items() if finding.health is not Health.WELL}
     assert unwell == {"runner", f"{REPOSITORY} labels"}
     assert "no walls" in findings["runner"].said

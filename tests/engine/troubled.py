@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from overlord.domain.identifiers import SessionId
-from overlord.domain.launch import Launch, Running
+from overlord.domain.launch import AgentProgram, Launch, Running
 from overlord.domain.session import Ending, EndKind
 from overlord.engine.tick import Tick
 from overlord.errors import ExternalServiceError
@@ -74,6 +74,9 @@ class TroubledRunner:
 
     async def remove(self, session: SessionId) -> None:
         await self._act("remove", session)
+
+    async def agent_version(self, program: AgentProgram, *, space: str = "") -> str:
+        return str(await self._act("agent_version", program, space=space))
 
     async def ground(self, image: str, *, space: str = "") -> str:
         return str(await self._act("ground", image, space=space))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from overlord.adapters.process.layers import ProcessLayers, checked_key
 from overlord.domain.identifiers import SessionId
-from overlord.domain.launch import Launch, RunnerCapabilities, Running
+from overlord.domain.launch import AgentProgram, Launch, RunnerCapabilities, Running
 from overlord.domain.session import Ending, EndKind
 from overlord.domain.text.plain import visible
 from overlord.errors import RunnerRefused
@@ -46,6 +46,8 @@ class State:
     layers: set[str] = field(default_factory=set)
     downloads: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     ended: list[SessionId] = field(default_factory=list)
+    missing_agents: set[str] = field(default_factory=set)
+    """The agents whose program is not there; all others are."""
     followers: list[asyncio.Queue[SessionId | None]] = field(default_factory=list)
 
 
@@ -73,6 +75,8 @@ class MemoryRunner:
             return
         if launch.layer and not launch.makes_layer and not await self.has_layer(launch.layer):
             raise RunnerRefused(f"there is no environment {launch.layer}")
+        if launch.agent is not None:
+            await self.agent_version(launch.agent)
         held = self.state.sessions[launch.session] = Held(launch)
         if launch.makes_layer:
             self.state.downloads[launch.space.casefold()].add(launch.session)
@@ -135,6 +139,11 @@ class MemoryRunner:
     async def remove(self, session: SessionId) -> None:
         await self.stop(session, grace_s=0)
         self.state.sessions.pop(session, None)
+
+    async def agent_version(self, program: AgentProgram, *, space: str = "") -> str:
+        if program.program in self.state.missing_agents:
+            raise RunnerRefused(f"there is no program of {program.program} in memory; install it")
+        return "1.0"
 
     async def ground(self, image: str, *, space: str = "") -> str:
         if image:

@@ -150,6 +150,10 @@ class DockerEngine:
 
         return await self._call(ask)
 
+    async def put(self, container: str, path: str, packed: bytes) -> None:
+        """Unpack an archive at a path of a container, running or not."""
+        await self._call(lambda api: api.put_archive(container, path, packed))
+
     async def images(self, label: str) -> Sequence[Mapping[str, Any]]:
         """Every image with this label, as the engine lists them."""
         return await self._call(lambda api: _images(api, label))
@@ -163,6 +167,11 @@ class DockerEngine:
         """Every volume with this label."""
         found = await self._call(lambda api: api.volumes(filters={"label": label}))
         return list(found.get("Volumes") or [])
+
+    async def volume(self, name: str) -> Mapping[str, Any]:
+        """Raises Missing when the engine does not have the volume."""
+        found: Mapping[str, Any] = await self._call(lambda api: api.inspect_volume(name))
+        return found
 
     async def remove_volume(self, name: str) -> None:
         """Delete a volume. Raises Conflict while a container has it."""

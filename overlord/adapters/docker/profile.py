@@ -12,9 +12,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from minion.protocol import AGENTS_DIRECTORY
 from overlord.adapters.authorities import SYSTEM
 from overlord.config_files import packaged
-from overlord.domain.launch import Launch
+from overlord.domain.launch import AgentProgram, Launch
 from overlord.domain.session import CONTAINER_UID
 
 SESSION_API = "/run/door"
@@ -82,8 +83,10 @@ class Profile:
     runtime: str | None = None
     """An OCI runtime such as `runsc`; None is the engine's default."""
 
-    def host_config(self, launch: Launch, supplies: Supplies | None = None) -> dict[str, Any]:
-        """The engine's `HostConfig` for one launch."""
+    def host_config(
+        self, launch: Launch, supplies: Supplies | None = None, *, agent: str = ""
+    ) -> dict[str, Any]:
+        """The engine's `HostConfig` for one launch. `agent` is the volume that holds its agent's program."""
         if launch.makes_layer:
             return self._for_setup(launch, supplies or Supplies())
         memory = min(launch.memory_mb, self.memory_mb) * MEGABYTE
@@ -105,6 +108,7 @@ class Profile:
             "Mounts": [
                 self._session_api(launch),
                 *([] if launch.ready is None else [_bind(launch.ready, READY)]),
+                *([] if launch.agent is None or not agent else [_program(agent, launch.agent)]),
             ],
             "AutoRemove": False,
             "RestartPolicy": {"Name": "no"},
@@ -170,6 +174,17 @@ def _volume(name: str, target: str, labels: Mapping[str, str]) -> dict[str, Any]
         "Target": target,
         "ReadOnly": False,
         "VolumeOptions": {"Labels": dict(labels)},
+    }
+
+
+def _program(volume: str, agent: AgentProgram) -> dict[str, Any]:
+    """An agent's program: nothing of the session's own image is copied into its volume."""
+    return {
+        "Type": "volume",
+        "Source": volume,
+        "Target": f"{AGENTS_DIRECTORY}/{agent.program}",
+        "ReadOnly": True,
+        "VolumeOptions": {"NoCopy": True},
     }
 
 

@@ -10,13 +10,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from pathlib import Path
 from typing import Any, TypeVar
 
+from overlord.adapters.docker.agents import DockerAgents
 from overlord.adapters.docker.engine import CALL_S, Conflict, DockerEngine, Faulted, Missing
 from overlord.adapters.docker.layers import DIRECTORY, DockerLayers, another_version
 from overlord.adapters.docker.notes import Note, Notes
 from overlord.adapters.docker.profile import CACHE, READY, SESSION_API, Profile, differences
 from overlord.adapters.ending import Endings, harmless
 from overlord.domain.identifiers import SessionId
-from overlord.domain.launch import Launch, RunnerCapabilities, Running
+from overlord.domain.launch import AgentProgram, Launch, RunnerCapabilities, Running
 from overlord.domain.session import Ending, EndKind
 from overlord.errors import RunnerRefused, RunnerUnavailable
 from overlord.failpoints import Failpoint, outward
@@ -73,6 +74,7 @@ class DockerRunner:
             network=self._profile.setup_network,
             memory_mb=self._profile.setup_memory_mb,
         )
+        self._agents = DockerAgents(self._engine, address=address)
         self._endings = Endings()
         self._ended: dict[SessionId, asyncio.Event] = {}
         self._told: set[SessionId] = set()
@@ -83,11 +85,13 @@ class DockerRunner:
         if self._notes.has(launch.session, Note.STARTED):
             return
         listening = self._watch()
-        name, asked = self._name(launch.session), self._configuration(launch)
+        program = "" if launch.agent is None else await self._agents.volume(launch.agent)
+        name, asked = self._name(launch.session), self._configuration(launch, program)
         if not await self._create(launch.session, asked):
             self._notes.take(launch.session, Note.STARTED)  # its reply was lost
             return
         await self._check(name, asked)
+        await self._check_agent(name, launch.agent, program)
         # Listen before there is something to receive; if the engine lets us wait for that, looking must do.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LISTEN_S):
@@ -148,9 +152,13 @@ class DockerRunner:
         for renamed in await self._renamed(session):
             self._notes.take(session, Note.STOP)
             await self._engine.remove(renamed)
+        await self._agents.remove_replaced()
         self._notes.forget(session)
         self._ended.pop(session, None)
         self._told.discard(session)
+
+    async def agent_version(self, program: AgentProgram, *, space: str = "") -> str:  # noqa: ARG002 - one engine for all
+        return await self._agents.version(program)
 
     async def ground(self, image: str, *, space: str = "") -> str:  # noqa: ARG002 - one ground for all
         return await self._layers.ground(image)
@@ -192,6 +200,7 @@ class DockerRunner:
     async def close(self) -> None:
         self._endings.close()
         self._layers.close()
+        self._agents.close()
         self._engine.close()
 
     @property
@@ -223,7 +232,7 @@ class DockerRunner:
         mine = (labels.get(f"{LABEL}.instance"), labels.get(f"{LABEL}.session"))
         return mine == (self._instance, session)
 
-    def _configuration(self, launch: Launch) -> dict[str, Any]:
+    def _configuration(self, launch: Launch, program: str = "") -> dict[str, Any]:
         environment = {**launch.environment, "OVERLORD_URL": f"unix://{SESSION_API}/s"}
         image = self._image
         if launch.layer:
@@ -245,7 +254,7 @@ class DockerRunner:
             "Hostname": "minion",
             "Env": [f"{name}={value}" for name, value in environment.items()],
             "Labels": {f"{LABEL}.{name}": value for name, value in labels.items()},
-            "HostConfig": self._profile.host_config(launch, self._layers.supplies(launch)),
+            "HostConfig": self._profile.host_config(launch, self._layers.supplies(launch), agent=program),
         }
         if self._command is not None:
             configuration |= {"Entrypoint": [self._command[0]], "Cmd": list(self._command[1:])}
@@ -288,6 +297,15 @@ class DockerRunner:
         if found := differences(asked, shown):
             await self._engine.remove(name)
             raise RunnerRefused(f"the engine's container is not what was asked for: {'; '.join(found)}")
+
+    async def _check_agent(self, name: str, agent: AgentProgram | None, volume: str) -> None:
+        if agent is None:
+            return
+        try:
+            await self._agents.check(name, agent, volume)
+        except RunnerUnavailable:
+            await self._engine.remove(name)
+            raise
 
     async def _signal_until_ended(self, session: SessionId, signal: str, *, within_s: float) -> bool:
         """Send a signal and wait for the end; whether it came. Listens for it, and looks now and then all the same."""

@@ -19,10 +19,11 @@ import minion
 from overlord.adapters.authorities import authorities
 from overlord.adapters.ending import Endings, harmless
 from overlord.adapters.process import shim as process_shim
+from overlord.adapters.process.agents import find_program, program_version, search_path
 from overlord.adapters.process.layers import ProcessLayers
 from overlord.adapters.trash import Trash
 from overlord.domain.identifiers import SessionId
-from overlord.domain.launch import Launch, RunnerCapabilities, Running
+from overlord.domain.launch import AgentProgram, Launch, RunnerCapabilities, Running
 from overlord.domain.session import Ending, EndKind
 from overlord.errors import RunnerRefused, RunnerUnavailable
 from overlord.failpoints import Failpoint, outward
@@ -59,6 +60,8 @@ class ProcessRunner:
     async def start(self, launch: Launch) -> None:
         directory = self._directory(launch.session)
         fresh = not (directory / "started").exists()
+        if fresh and launch.agent is not None:
+            find_program(launch.agent, search_path(self._command[0]))
         if fresh:
             await self._spawn(directory, launch)
         if not self._watch(launch.session) and fresh:
@@ -106,6 +109,9 @@ class ProcessRunner:
         await self.stop(session, grace_s=0)
         self._forget(session)
         self._trash.discard(directory)
+
+    async def agent_version(self, program: AgentProgram, *, space: str = "") -> str:  # noqa: ARG002 - one machine for all
+        return await program_version(program, search_path(self._command[0]))
 
     async def ground(self, image: str, *, space: str = "") -> str:  # noqa: ARG002 - one ground for all
         return self._layers.ground(image)
@@ -178,9 +184,8 @@ class ProcessRunner:
             raise RunnerUnavailable(f"session {launch.session} could not be started here: {output}")
 
     def _environment(self, directory: Path, launch: Launch) -> dict[str, str]:
-        path = os.pathsep.join((str(Path(self._command[0]).parent), os.environ.get("PATH", os.defpath)))
         return {
-            "PATH": path if Path(self._command[0]).is_absolute() else os.environ.get("PATH", os.defpath),
+            "PATH": search_path(self._command[0]),
             "HOME": str(directory / "home"),
             "LANG": "C.UTF-8",
             "PYTHONPATH": str(Path(minion.__file__).parent.parent),
