@@ -1,5 +1,6 @@
 """Google's wire: what of it is passed on, and that nothing is lost between it and chat completions."""
 
+import contextlib
 import json
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from overlord.domain.budgets.budget import TokenUsage
 from overlord.domain.wires.gemini import IMAGE_TOKENS, GeminiDialect, count_tokens
 from overlord.domain.wires.gemini_chat import json_schema
+from overlord.domain.wires.translation.completion import Completion
 from overlord.domain.wires.wire import ModelRequest, WireError
 from tests.domain.wire_values import (
     NAMES,
@@ -20,6 +22,7 @@ from tests.domain.wire_values import (
     chunk,
     chunks_of,
     completion,
+    deep_json,
     events_of,
     paths,
     recorded,
@@ -492,6 +495,30 @@ def test_errors_have_the_shape_of_the_wire() -> None:
     assert error["details"][0]["reason"] == "budget_exceeded"
     assert DIALECT.error(418, "x", "y")["error"]["status"] == "FAILED_PRECONDITION"
     assert json.loads(DIALECT.stream_error("model_unavailable", "gone"))["error"]["status"] == "UNAVAILABLE"
+
+
+def test_no_depth_breaks_anything() -> None:
+    request = _read(tools=TOOLS)
+    read = Completion()
+    deep_arguments: dict[str, Any] = {}
+    for _ in range(100_000):
+        deep_arguments = {"a": deep_arguments}
+    list(read.read_message({"tool_calls": [{"function": {"name": "f", "arguments": deep_arguments}}]}))
+    assert [one.arguments for one in read.calls] == [""]
+    for deep in deep_json():
+        reply = f'{{"candidates": [{{"content": {{"parts": [{{"functionCall": {{"name": "f", "args": {deep}}}}}]}}}}]}}'
+        DIALECT.read_whole(reply.encode())
+        reader = DIALECT.reader(request)
+        reader.feed(f"data: {reply}\n\n".encode())
+        assert reader.content().message is not None
+        called = completion({"tool_calls": [call("c", "f", deep)]})
+        assert b'"functionCall"' in DIALECT.reply_of_chat(request, called, model="m")
+        with contextlib.suppress(WireError, RecursionError):
+            # Whoever reads the body refuses what is too deep to be read.
+            body = json.loads(f'[{{"functionDeclarations": [{{"name": "f", "parameters": {deep}}}]}}]')
+            DIALECT.written(
+                DIALECT.to_chat(_read(tools=body)) and _read(tools=body), model="m", limit_parameter=""
+            )
 
 
 @given(

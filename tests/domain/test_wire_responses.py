@@ -1,5 +1,6 @@
 """The Responses API: what of it is passed on, and that nothing is lost between it and chat completions."""
 
+import contextlib
 import json
 from typing import Any
 
@@ -19,6 +20,7 @@ from tests.domain.wire_values import (
     chunk,
     chunks_of,
     completion,
+    deep_json,
     events_of,
     paths,
     recorded,
@@ -184,6 +186,21 @@ def test_the_choice_of_a_tool_is_the_same(choice: Any, chat: Any) -> None:
     assert _chat(tools=TOOLS, tool_choice=choice, parallel_tool_calls=False)["tool_choice"] == chat
 
 
+def test_a_strict_tool_stays_strict() -> None:
+    strict = {"type": "function", "name": "f", "strict": True, "parameters": {"type": "object"}}
+    function = {"name": "f", "strict": True, "parameters": {"type": "object"}}
+    assert _chat(tools=[strict])["tools"] == [{"type": "function", "function": function}]
+
+
+def test_nothing_follows_an_error() -> None:
+    error = b'data: {"error": "overloaded"}\n\n'
+    translator = DIALECT.translator(_read(), model="default")
+    assert (
+        events_of(translator.feed(error + chunk({"content": "x"}, "stop")))[-1]["type"] == "response.failed"
+    )
+    assert translator.feed(chunk({"content": "x"}, "stop")) == translator.end() == b""
+
+
 def test_allowed_tools_are_the_only_ones_that_are_offered() -> None:
     allowed = {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "shell"}]}
     chat = _chat(tools=TOOLS, tool_choice=allowed)
@@ -311,6 +328,9 @@ def test_what_a_chat_completion_cannot_say_is_refused() -> None:
         _chat(input=[{"role": "developer", "content": picture}])
     with pytest.raises(WireError, match="nothing in the conversation"):
         _chat(input=[{"type": "reasoning"}])
+    empty = [{"role": role, "content": []} for role in ("user", "assistant")]
+    with pytest.raises(WireError, match="nothing in the conversation"):
+        _chat(input=empty)
 
 
 def test_plain_text_is_input_and_a_custom_tool_needs_no_grammar() -> None:
@@ -487,6 +507,12 @@ def test_a_stream_of_an_endpoint_is_read_and_never_changed() -> None:
                     "input": "X",
                 },
             },
+            {"type": "response.reasoning_summary_text.delta", "output_index": 3, "delta": "Hm"},
+            {
+                "type": "response.output_item.done",
+                "output_index": 4,
+                "item": {"type": "reasoning", "summary": [{"type": "summary_text", "text": "m."}]},
+            },
             {"type": "response.output_text.delta", "output_index": 0, "delta": "cut o"},
             {
                 "type": "response.output_item.done",
@@ -513,6 +539,7 @@ def test_a_stream_of_an_endpoint_is_read_and_never_changed() -> None:
     assert reader.content().message == {
         "role": "assistant",
         "content": "cut o",
+        "reasoning_content": "Hmm.",
         "tool_calls": [call("c", "f", "{}"), call("d", "n__p", '{"input": "X"}')],
         "finish_reason": "tool_calls",
     }
@@ -541,6 +568,22 @@ def test_errors_have_the_shape_of_the_wire() -> None:
     [failed] = events_of(DIALECT.stream_error("model_unavailable", "gone"))
     assert failed["type"] == "response.failed"
     assert failed["response"]["error"] == {"code": "model_unavailable", "message": "gone"}
+
+
+def test_no_depth_breaks_anything() -> None:
+    request = _read(tools=TOOLS)
+    for deep in deep_json():
+        delta = f'{{"tool_calls": [{{"id": "c", "function": {{"name": "shell", "arguments": {deep}}}}}]}}'
+        events = [f'data: {{"choices": [{{"delta": {delta}, "finish_reason": "stop"}}]}}\n\n'.encode()]
+        stream = _translated(request, events)
+        assert events_of(stream)[-1]["type"] in {"response.completed", "response.failed"}
+        DIALECT.read_whole(f'{{"output": [{deep}]}}'.encode())
+        with contextlib.suppress(WireError, RecursionError):
+            # Whoever reads the body refuses what is too deep to be read.
+            body = json.loads(f'[{{"type": "function", "name": "f", "parameters": {deep}}}]')
+            DIALECT.written(
+                DIALECT.to_chat(_read(tools=body)) and _read(tools=body), model="m", limit_parameter=""
+            )
 
 
 TOOL_NAMES = ["shell", "apply_patch", "mcp__overlord__task_complete"]

@@ -150,7 +150,7 @@ def _message(items: Sequence[object], response: Mapping[str, Any]) -> Mapping[st
         kind = text_of(item.get("type"))
         if kind in {"function_call", "custom_tool_call"}:
             calls.append(_call(item))
-        elif kind == "reasoning":
+        elif kind == "reasoning" or "said_thought" in item:
             thoughts += [_part_text(part) for part in list_of(item.get("summary"))] or [
                 _said(item, "thought")
             ]
