@@ -10,21 +10,27 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from minion.errors import AgentFailed
-from minion.protocol import AGENTS_DIRECTORY, AgentChoice
+from minion.protocol import ACP, AGENTS_DIRECTORY, AgentChoice
 
 
 def find_program(choice: AgentChoice, executables: Sequence[str], search_path: str) -> tuple[str, ...]:
     """The command that starts an agent. Raises AgentFailed with a sentence when there is none."""
-    own = Path(AGENTS_DIRECTORY, choice.program, "bin")
-    path = f"{own}:{search_path}"
+    # An agent of a known name that is reached over ACP has its program where that agent's is.
+    own = "*" if choice.program == ACP else choice.program
+    places = sorted(map(str, Path(AGENTS_DIRECTORY).glob(f"{own}/bin")))
     names = choice.command[:1] or tuple(executables)
     for name in names:
-        if found := shutil.which(name, path=path):
+        if found := shutil.which(name, path=":".join((*places, search_path))):
             return (found, *choice.command[1:])
     listed = " or ".join(names)
+    image = (
+        f"Name the image that holds it in agents.{choice.name!r}.image"
+        if choice.program == ACP
+        else f"Build its image with docker/images --agents {choice.program}"
+    )
     raise AgentFailed(
-        f"The agent {choice.name} is missing: there is no {listed} in {own} and none on the PATH. Build its image with "
-        f"docker/images --agents {choice.program}, or install it where sessions run."
+        f"The agent {choice.name} is missing: there is no {listed} in {AGENTS_DIRECTORY}/{own}/bin and none on the PATH. {image}, or install it where "
+        "sessions run."
     )
 
 
