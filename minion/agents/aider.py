@@ -7,7 +7,8 @@ line and in the environment file named there comes before them, so whatever coul
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from enum import Enum
 
 from minion.agents.agent import Capabilities, Given, Program, Said, SaidKind
 
@@ -25,28 +26,39 @@ _OFF = (
 )
 _ACTIONS = {"Applied edit to ": "edit", "Running ": "run", "Committing ": "commit"}
 _BANNER = re.compile(
-    r"(Aider v|Model|Main model|Weak model|Git repo|Repo-map|Analytics have|Added .* to the chat|Creating empty file|"
+    r"(Aider v[\d.]+|Model|Main model|Weak model|Git repo|Repo-map|Analytics have|Added .* to the chat|Creating empty file|"
     r"Restored previous|Unable to use tags cache|Cost estimates|Scanning repo|Initial repo scan|Update git)\b"
 )
-_ASKED = re.compile(r"[^(]{1,200}\? \(Y\)es/\(N\)o[^\[]{0,60}\[Yes\]: ")
+_ASKED = re.compile(r"[^(]{1,200}\? \(Y\)es/\(N\)o[^\[]{0,60}\[Yes\]: ?")
 """What it asks the end of its standard input; the model's next words follow on the same line."""
-_ERROR = re.compile(
-    r"litellm\.\w+|Retrying in [\d.]+ seconds|Skipping edits to |Only \d+ reflections allowed"
-)
+_COMMANDS_NEXT = "Run shell command"
+_ERROR = re.compile(r"litellm\.\w+|Retrying in [\d.]+ seconds|Skipping edits to |Only \d+ reflections")
+_PATH = re.compile(r"[\w@+.-]{1,100}(?:/[\w@+.-]{1,100}){0,30}")
+_NOTHING = (Said(kind=SaidKind.SESSION, text=_CONVERSATION),)
 _MOST_ACTION_CHARS = 200
+
+
+class _Place(Enum):
+    """Where its output stands; at its end it does what the reply says."""
+
+    START, REPLY, AFTER_REPLY, END = range(4)
 
 
 class Aider:
     """Aider as an agent of a session."""
 
     name = "aider"
-    executables = ("aider",)
+    executables: Sequence[str] = ("aider",)
     capabilities = Capabilities(
         structured_events=False, permission_before_call=False, usage=False, resume=True, mcp=False
     )
 
+    def __init__(self) -> None:
+        self._at = _Place.START
+
     def program(self, given: Given, prompt: str, *, resume: str = "") -> Program:
-        """`aider` for one message. Its rules are a file that it reads and does not edit."""
+        """`aider` for one message, from its standard input. Its rules are a file that it reads and does not edit."""
+        self._at = _Place.START
         state = given.home / _STATE
         model = f"openai/{given.model}"
         endpoint = {"OPENAI_API_BASE": f"{given.base_url}/v1", "OPENAI_API_KEY": "none", "BROWSER": "true"}
@@ -58,7 +70,7 @@ class Aider:
             "openai-api-base": endpoint["OPENAI_API_BASE"],
             "openai-api-key": endpoint["OPENAI_API_KEY"],
             "map-tokens": str(min(_MOST_MAP_TOKENS, given.context_tokens // 16)),
-            "message-file": str(state / "message.md"),
+            "message-file": "/dev/stdin",
             "read": str(state / "rules.md"),
             "env-file": str(state / "env"),
             "aiderignore": str(state / "ignore"),
@@ -88,40 +100,52 @@ class Aider:
                 *given.choice.arguments,
             ],
             environment={**endpoint, "COLUMNS": str(_COLUMNS), "LITELLM_LOCAL_MODEL_COST_MAP": "True"},
-            files=_files(given, prompt, model, endpoint) | ({} if resume else {f"{_STATE}/chat.md": ""}),
+            files=_files(given, model, endpoint) | ({} if resume else {f"{_STATE}/chat.md": ""}),
+            stdin=prompt,
             tree_files={_TAGS: "Aider keeps its map of the repository in memory.\n"},
         )
 
     def read(self, line: str) -> Iterable[Said]:
-        """What a line of its text says: an edit, a command, a fault, or words of the model."""
+        """What a line of its text says: an edit, a command, a fault, or words of the model.
+
+        What commands print comes as lines of its own, and may be anything: nothing after an edit or a command is a word of the
+        model until the next prompt. What is no word of the model says which conversation it is, so that it is not taken for one.
+        """
         text = line.rstrip()
         if "? (Y)es/(N)o" in text:
             text = _ASKED.sub("", text, count=1)
+        if line.startswith(_COMMANDS_NEXT) and text != line.rstrip():
+            self._at = _Place.END
         if text.startswith("Tokens: "):
+            self._at = _Place.AFTER_REPLY
             return (Said(kind=SaidKind.TURN),)
-        for start, verb in _ACTIONS.items():
+        for start, verb in _ACTIONS.items() if self._at in (_Place.AFTER_REPLY, _Place.END) else ():
             if text.startswith(start):
-                action = f"{verb} {text.removeprefix(start)}"
-                return (Said(kind=SaidKind.ACTION, text=action[:_MOST_ACTION_CHARS]),)
+                self._at = _Place.END
+                return (
+                    Said(
+                        kind=SaidKind.ACTION, text=f"{verb} {text.removeprefix(start)}"[:_MOST_ACTION_CHARS]
+                    ),
+                )
         if _ERROR.match(text):
             return (Said(kind=SaidKind.ERROR, text=text),)
-        if _BANNER.match(text):  # no words of the model: what is not said otherwise would count as such
-            return (Said(kind=SaidKind.SESSION, text=_CONVERSATION),)
-        return (Said(kind=SaidKind.TEXT, text=text),) if text else ()
+        noise = {_Place.START: _BANNER.match, _Place.AFTER_REPLY: _PATH.fullmatch}.get(self._at)
+        if not text or self._at is _Place.END or (noise and noise(text)):
+            return _NOTHING
+        self._at = _Place.REPLY
+        return (Said(kind=SaidKind.TEXT, text=text),)
 
 
-def _files(given: Given, prompt: str, model: str, endpoint: dict[str, str]) -> dict[str, str]:
+def _files(given: Given, model: str, endpoint: dict[str, str]) -> dict[str, str]:
     tokens = given.context_tokens
     known = {"max_tokens": tokens // 4, "max_input_tokens": tokens, "max_output_tokens": tokens // 4}
-    # Without this it asks the network what the model is.
-    models = {model: {**known, "litellm_provider": "openai", "mode": "chat"}}
     settings = [{"name": model, "use_temperature": False}, {"name": "aider/extra_params", "extra_params": {}}]
     closed = [*given.permissions.secret, *given.permissions.closed]
     return {
-        f"{_STATE}/message.md": prompt,
         f"{_STATE}/rules.md": given.rules,
         f"{_STATE}/env": "".join(f"{name}={value}\n" for name, value in endpoint.items()),
         f"{_STATE}/ignore": "".join(f"/{pattern.lstrip('/')}\n" for pattern in closed),
-        f"{_STATE}/models.json": json.dumps(models),
+        # Without what a model is it would ask the network.
+        f"{_STATE}/models.json": json.dumps({model: {**known, "litellm_provider": "openai", "mode": "chat"}}),
         f"{_STATE}/models.yml": json.dumps(settings),
     }

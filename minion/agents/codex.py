@@ -8,7 +8,7 @@ hand over, as data. It reads files with its shell alone, so it has one even wher
 
 import json
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from minion.agents.agent import TOOLS_SERVER, Capabilities, Given, Program, Said, SaidKind, Server
@@ -32,7 +32,7 @@ class Codex:
     """Codex as an agent of a session."""
 
     name = "codex"
-    executables = ("codex",)
+    executables: Sequence[str] = ("codex",)
     capabilities = Capabilities(
         structured_events=True, permission_before_call=True, usage=True, resume=True, mcp=True
     )
@@ -68,7 +68,7 @@ def _config(given: Given) -> dict[str, Any]:
         "project_doc_max_bytes": 0,
         "web_search": "disabled",
         "check_for_update_on_startup": False,
-        **dict.fromkeys(("agents", "analytics", "feedback"), {"enabled": False}),
+        **{key: {"enabled": False} for key in ("agents", "analytics", "feedback")},
         "history": {"persistence": "none"},
         "skills": {"bundled": {"enabled": False}, "include_instructions": False},
         "shell_environment_policy": {"inherit": "all", "ignore_default_excludes": True},

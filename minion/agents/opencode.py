@@ -32,7 +32,7 @@ class OpenCode:
     """OpenCode as an agent of a session."""
 
     name = "opencode"
-    executables = ("opencode",)
+    executables: Sequence[str] = ("opencode",)
     capabilities = Capabilities(
         structured_events=True, permission_before_call=True, usage=True, resume=True, mcp=True
     )
@@ -143,8 +143,7 @@ def _action(part: Mapping[str, Any]) -> str:
     """What a call did, in one line; a refused one as well."""
     tool, state = part.get("tool"), part.get("state")
     state = state if isinstance(state, dict) else {}
-    given = state.get("input")
-    given = given if isinstance(given, dict) else {}
+    given = state["input"] if isinstance(state.get("input"), dict) else {}
     verb = {"bash": "run", "write": "edit"}.get(str(tool), str(tool))
     subject = given.get("command") or state.get("title") or given.get("filePath") or ""
     failed = " (refused or failed)" if state.get("status") == "error" else ""
