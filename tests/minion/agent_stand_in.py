@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -191,7 +191,7 @@ def ask_model() -> None:
 
 def daemon(path: str) -> None:
     """Start a process that leaves the group and goes on."""
-    words = [sys.executable, "-c", "import time; time.sleep(600)"]
+    words = [sys.executable, "-c", "import signal; signal.pause()"]
     process = subprocess.Popen(words, start_new_session=True)
     Path(path).write_text(str(process.pid))
 
@@ -210,7 +210,7 @@ def wait(deaf: bool) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     Path(HERE / "waits").write_text("1")
     while True:
-        time.sleep(600)
+        threading.Event().wait(600)
 
 
 OTHERS: dict[str, Callable[..., None]] = {"model": ask_model, "daemon": daemon, "flood": flood, "wait": wait}
