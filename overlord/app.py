@@ -181,11 +181,9 @@ async def overlord(
     raise_descriptor_limit()
     clock, home, wakeup = clock or SystemClock(), Home(settings.home), Wakeup(also=(watchers := Wakeup()))
     async with contextlib.AsyncExitStack() as stack:
-        database = await Database.open(home.database, exclusive=True)
-        stack.push_async_callback(database.close)
+        stack.push_async_callback((database := await Database.open(home.database, exclusive=True)).close)
         current = _current(settings, await database.read(managed.added))
-        models, forge, meters = _external_services(settings, clock, stack)
-        stack.push_async_callback((mcp := HttpMcp()).close)
+        models, forge, mcp, meters = _external_services(settings, clock, stack)
         number, check_held = await database.read(epoch) + 1, database.check_held
         runner = await choose_runners(current, stack, epoch=number, check=check_held, falls_back=falls_back)
         git = guarded(GitMirrors(home, extent=current.extent), check_held)
@@ -228,12 +226,12 @@ async def overlord(
 
 def _external_services(
     settings: Settings, clock: Clock, stack: contextlib.AsyncExitStack
-) -> tuple[dict[str, OpenAIModel], GitHubForge, Meters]:
-    """The models and the forge, with what is measured of them; closed with the stack."""
-    models, forge = _models(settings), _forge(settings, clock, meters := Meters())
-    for close in (*(model.close for model in models.values()), forge.close):
+) -> tuple[dict[str, OpenAIModel], GitHubForge, HttpMcp, Meters]:
+    """The models, the forge and the MCP servers, with what is measured of them; closed with the stack."""
+    models, forge, mcp = _models(settings), _forge(settings, clock, meters := Meters()), HttpMcp()
+    for close in (*(model.close for model in models.values()), forge.close, mcp.close):
         stack.push_async_callback(close)
-    return models, forge, meters
+    return models, forge, mcp, meters
 
 
 def _note_start(connection: sqlite3.Connection, number: int, *, parts: Parts) -> None:

@@ -153,7 +153,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 MISBEHAVES: dict[str, Callable[[dict[str, Any]], None]] = {
-    "silent": lambda _message: bool(threading.Event().wait()) or None,
+    "silent": lambda _message: print(end="", flush=threading.Event().wait()),
     "dies": lambda _message: os._exit(3),
     "noise": lambda message: print(
         "Listening!\n[]\n{}\n\xff", json.dumps(answered({**message, "id": -1})), sep="\n"

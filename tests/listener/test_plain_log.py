@@ -56,6 +56,10 @@ def test_what_the_program_says_of_itself_is_a_sentence() -> None:
         line("repository_reached_again", space="acme/calc", after="Not Found"),
         line("step_put_off", "warning", job_id=4, trouble="timed out", failures=2),
         line("forge_does_not_answer", "warning", trouble="timed out", space="acme/calc"),
+        line("mcp_called", job_id=4, server="docs", tool="search", duration_s=0.25),
+        line(
+            "mcp_server_failed", "warning", job_id=4, server="docs", method="tools/call", trouble="it is away"
+        ),
         line("settings_changed", what=["labels.work"], needs_restart=["runner"]),
         line("settings_changed", what=["labels.work"], needs_restart=[]),
         line("settings_refused", "error", problem="labels.wrok: unknown", kept="the last good ones"),
@@ -81,6 +85,8 @@ warning: acme/calc can be read only in part: checks
 acme/calc can be reached again
 job 4  warning: a step failed and is tried again: timed out
 warning: GitHub does not answer: timed out
+job 4  its session used search of the MCP server docs (0.2 s)
+job 4  warning: its session got no answer to tools/call: it is away
 Settings changed: labels.work; these count after a restart: runner
 Settings changed: labels.work
 error: the settings do not load, the last good ones stay: labels.wrok: unknown

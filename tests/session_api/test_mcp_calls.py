@@ -288,6 +288,14 @@ async def test_a_server_that_cannot_be_begun_with_is_tried_again_by_the_next_cal
             assert await call(guest, "echo", text="b") == "b"
 
 
+async def test_a_stream_that_ends_with_its_answer_needs_no_blank_line(ground: Ground) -> None:
+    with Stub().running() as stub:
+        text = b'data: {"jsonrpc": "2.0", "id": 2, "result": {"content": [{"type": "text", "text": "a"}]}}\n'
+        stub.script["tools/call"] = [body(text, "text/event-stream")]
+        async with offered(ground, stub) as guest:
+            assert await call(guest, "echo") == "a"
+
+
 async def test_what_cannot_be_written_again_is_no_fault_of_ours(ground: Ground) -> None:
     deep = b"[" * 900 + b"]" * 900
     with Stub().running() as stub:
