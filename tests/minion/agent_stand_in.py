@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -191,7 +190,7 @@ def ask_model() -> None:
 
 def daemon(path: str) -> None:
     """Start a process that leaves the group and goes on."""
-    words = [sys.executable, "-c", "import signal; signal.pause()"]
+    words = [sys.executable, "-c", "import time; time.sleep(600)"]
     process = subprocess.Popen(words, start_new_session=True)
     Path(path).write_text(str(process.pid))
 
@@ -210,7 +209,7 @@ def wait(deaf: bool) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     Path(HERE / "waits").write_text("1")
     while True:
-        threading.Event().wait(600)
+        signal.pause()
 
 
 OTHERS: dict[str, Callable[..., None]] = {"model": ask_model, "daemon": daemon, "flood": flood, "wait": wait}
