@@ -1,5 +1,6 @@
 """Google's wire: what of it is passed on, and that nothing is lost between it and chat completions."""
 
+import contextlib
 import json
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from overlord.domain.budgets.budget import TokenUsage
 from overlord.domain.wires.gemini import IMAGE_TOKENS, GeminiDialect, count_tokens
 from overlord.domain.wires.gemini_chat import json_schema
+from overlord.domain.wires.translation.completion import Completion
 from overlord.domain.wires.wire import ModelRequest, WireError
 from tests.domain.wire_values import (
     NAMES,
@@ -20,6 +22,7 @@ from tests.domain.wire_values import (
     chunk,
     chunks_of,
     completion,
+    deep_json,
     events_of,
     paths,
     recorded,
@@ -174,6 +177,15 @@ def test_the_same_call_has_the_same_id_in_every_later_request() -> None:
     assert len(set(ids)) == 3
 
 
+@pytest.mark.parametrize(("called", "answered"), [("x", ""), ("", "x"), ("x", "x"), ("", "")])
+def test_a_result_finds_its_call_where_either_has_no_id(called: str, answered: str) -> None:
+    parts = [{"functionCall": {"name": "f"} | ({"id": called} if called else {})}]
+    response = {"name": "f", "response": {}} | ({"id": answered} if answered else {})
+    contents = [HELLO, {"role": "model", "parts": parts}, *_parts({"functionResponse": response})["contents"]]
+    *_, call_message, result = _chat(contents=contents)["messages"]
+    assert call_message["tool_calls"][0]["id"] == result["tool_call_id"] == (called or "call_1")
+
+
 def test_settings_of_the_reply_are_the_same() -> None:
     config = {
         "temperature": 0.3,
@@ -266,6 +278,13 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"tools": [{"functionDeclarations": 3}]}, "functionDeclarations"),
     ({"tools": [{"functionDeclarations": [{"name": "f"}] * 2}]}, "declared twice"),
     ({"tools": [{"functionDeclarations": [{"name": []}]}]}, "name"),
+    ({"tools": [{"functionDeclarations": [{"name": "f", "description": 3}]}]}, "description"),
+    ({"tools": [{"functionDeclarations": [{"name": "f", "parameters": []}]}]}, "parameters"),
+    ({"toolConfig": {"functionCallingConfig": 3}}, "toolConfig"),
+    ({"generationConfig": {"thinkingConfig": 3}}, "thinkingConfig"),
+    ({"generationConfig": {"responseMimeType": 3}}, "responseMimeType"),
+    (_parts({"functionResponse": {"name": "f", "parts": 3}}), "parts"),
+    (_parts({"functionCall": 3}), "name"),
     ({"toolConfig": {"retrievalConfig": {}}}, "'retrievalConfig'"),
     ({"toolConfig": {"functionCallingConfig": {"mode": "SOME"}}}, "mode"),
     ({"toolConfig": {"functionCallingConfig": {"allowedFunctionNames": [[]]}}}, "allowedFunctionNames"),
@@ -375,6 +394,37 @@ def test_a_stream_that_is_not_whole_ends_with_an_error_that_googles_client_finds
     assert all(one.startswith(b"data: ") and b"finishReason" not in one for one in before)
 
 
+def test_a_reply_without_a_usage_says_none() -> None:
+    stream = _translated(_read(toolConfig={}), chunks_of({"content": "x"}, "stop", None))
+    assert "usageMetadata" not in events_of(stream)[-1]
+
+
+def test_an_answered_call_is_passed_over_and_a_thought_is_no_text() -> None:
+    turn = {
+        "role": "model",
+        "parts": [
+            {"thoughtSignature": "x"},
+            {"functionCall": {"name": "f", "id": "x"}, "thought": True},
+            {"functionCall": {"name": "f"}},
+        ],
+    }
+    results = [
+        {"functionResponse": {"name": "f", "id": "x"}},
+        {"functionResponse": {"name": "f"}},
+        {"thoughtSignature": "y"},
+    ]
+    messages = _chat(
+        contents=[HELLO, turn, *_parts(*results)["contents"]],
+        tools=[{"functionDeclarations": [{"name": "f"}]}],
+    )["messages"]
+    assert [message["tool_call_id"] for message in messages if message["role"] == "tool"] == ["x", "call_2"]
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(WireError, match="nested too deeply"):
+        _chat(tools=[{"functionDeclarations": [{"name": "f", "parameters": {"x": deep}}]}])
+
+
 def test_a_whole_reply_that_is_none_is_refused() -> None:
     for reply in (b"", b"[]", b'{"choices": []}', b'{"choices": [{"message": 1}]}', b"[" * 100_000):
         with pytest.raises(WireError):
@@ -433,7 +483,8 @@ def test_tokens_are_estimated_on_the_dear_side_and_images_not_by_their_bytes() -
     big = {"inlineData": {"mimeType": "image/png", "data": "A" * 10**6}}
     with_image = count_tokens({"generateContentRequest": {"contents": [{"parts": [big]}]}})["totalTokens"]
     assert IMAGE_TOKENS < with_image < IMAGE_TOKENS + 100
-    for body in ({}, {"contents": 1}, {"generateContentRequest": []}):
+    wrong: list[dict[str, Any]] = [{}, {"contents": 1}, {"generateContentRequest": []}]
+    for body in wrong:
         with pytest.raises(WireError, match="contents"):
             count_tokens(body)
 
@@ -444,6 +495,30 @@ def test_errors_have_the_shape_of_the_wire() -> None:
     assert error["details"][0]["reason"] == "budget_exceeded"
     assert DIALECT.error(418, "x", "y")["error"]["status"] == "FAILED_PRECONDITION"
     assert json.loads(DIALECT.stream_error("model_unavailable", "gone"))["error"]["status"] == "UNAVAILABLE"
+
+
+def test_no_depth_breaks_anything() -> None:
+    request = _read(tools=TOOLS)
+    read = Completion()
+    deep_arguments: dict[str, Any] = {}
+    for _ in range(100_000):
+        deep_arguments = {"a": deep_arguments}
+    list(read.read_message({"tool_calls": [{"function": {"name": "f", "arguments": deep_arguments}}]}))
+    assert [one.arguments for one in read.calls] == [""]
+    for deep in deep_json():
+        reply = f'{{"candidates": [{{"content": {{"parts": [{{"functionCall": {{"name": "f", "args": {deep}}}}}]}}}}]}}'
+        DIALECT.read_whole(reply.encode())
+        reader = DIALECT.reader(request)
+        reader.feed(f"data: {reply}\n\n".encode())
+        assert reader.content().message is not None
+        called = completion({"tool_calls": [call("c", "f", deep)]})
+        assert b'"functionCall"' in DIALECT.reply_of_chat(request, called, model="m")
+        with contextlib.suppress(WireError, RecursionError):
+            # Whoever reads the body refuses what is too deep to be read.
+            body = json.loads(f'[{{"functionDeclarations": [{{"name": "f", "parameters": {deep}}}]}}]')
+            DIALECT.written(
+                DIALECT.to_chat(_read(tools=body)) and _read(tools=body), model="m", limit_parameter=""
+            )
 
 
 @given(

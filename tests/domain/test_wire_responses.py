@@ -1,5 +1,6 @@
 """The Responses API: what of it is passed on, and that nothing is lost between it and chat completions."""
 
+import contextlib
 import json
 from typing import Any
 
@@ -19,6 +20,7 @@ from tests.domain.wire_values import (
     chunk,
     chunks_of,
     completion,
+    deep_json,
     events_of,
     paths,
     recorded,
@@ -184,6 +186,21 @@ def test_the_choice_of_a_tool_is_the_same(choice: Any, chat: Any) -> None:
     assert _chat(tools=TOOLS, tool_choice=choice, parallel_tool_calls=False)["tool_choice"] == chat
 
 
+def test_a_strict_tool_stays_strict() -> None:
+    strict = {"type": "function", "name": "f", "strict": True, "parameters": {"type": "object"}}
+    function = {"name": "f", "strict": True, "parameters": {"type": "object"}}
+    assert _chat(tools=[strict])["tools"] == [{"type": "function", "function": function}]
+
+
+def test_nothing_follows_an_error() -> None:
+    error = b'data: {"error": "overloaded"}\n\n'
+    translator = DIALECT.translator(_read(), model="default")
+    assert (
+        events_of(translator.feed(error + chunk({"content": "x"}, "stop")))[-1]["type"] == "response.failed"
+    )
+    assert translator.feed(chunk({"content": "x"}, "stop")) == translator.end() == b""
+
+
 def test_allowed_tools_are_the_only_ones_that_are_offered() -> None:
     allowed = {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "shell"}]}
     chat = _chat(tools=TOOLS, tool_choice=allowed)
@@ -258,6 +275,17 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"input": [{"type": "item_reference", "id": "x"}]}, "'item_reference'"),
     ({"input": [{"type": "web_search_call"}]}, "'web_search_call'"),
     ({"input": [{"role": "tool", "content": "x"}]}, "role"),
+    (
+        {"input": [{"type": "function_call", "name": "x", "call_id": "c", "arguments": "", "namespace": 3}]},
+        "namespace",
+    ),
+    ({"tools": [{"type": "namespace", "name": "n"}]}, "the tools of a namespace"),
+    ({"tools": [{"type": "function", "name": "f", "parameters": "x"}]}, "parameters"),
+    ({"tools": [{"type": "function", "name": "f", "description": 3}]}, "description"),
+    ({"tool_choice": {"type": "allowed_tools", "mode": "none", "tools": []}}, "mode"),
+    ({"tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": ["x"]}}, "allowed_tools"),
+    ({"reasoning": "high"}, "reasoning"),
+    ({"include": "x"}, "include"),
     ({"input": [{"role": "user", "content": None}]}, "content"),
     ({"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "f"}]}]}, "'input_file'"),
     (
@@ -290,6 +318,27 @@ def test_a_search_by_the_provider_is_refused_as_codex_offers_it() -> None:
     [body] = recorded("responses_codex_search.json")
     with pytest.raises(WireError, match="a tool of type 'web_search' is not passed on"):
         DIALECT.read(body, names=NAMES, completion=10)
+
+
+def test_what_a_chat_completion_cannot_say_is_refused() -> None:
+    with pytest.raises(WireError, match="top_logprobs"):
+        _chat(top_logprobs=3)
+    picture = [{"type": "input_image", "image_url": IMAGE}]
+    with pytest.raises(WireError, match="'developer'"):
+        _chat(input=[{"role": "developer", "content": picture}])
+    with pytest.raises(WireError, match="nothing in the conversation"):
+        _chat(input=[{"type": "reasoning"}])
+    empty: list[Any] = [{"role": role, "content": []} for role in ("user", "assistant")]
+    with pytest.raises(WireError, match="nothing in the conversation"):
+        _chat(input=empty)
+
+
+def test_plain_text_is_input_and_a_custom_tool_needs_no_grammar() -> None:
+    request = _read(tools=[{"type": "custom", "name": "note"}])
+    assert json.loads(DIALECT.written(request, model="m", limit_parameter=""))["input"] == "hello"
+    chat = DIALECT.to_chat(request).body
+    assert chat["messages"] == [{"role": "user", "content": "hello"}]
+    assert chat["tools"][0]["function"]["parameters"]["required"] == ["input"]
 
 
 def test_a_result_without_its_call_is_refused() -> None:
@@ -424,6 +473,16 @@ def test_calls_without_numbers_or_ids_stay_apart() -> None:
     chunks = [chunk({"tool_calls": [bare | {"id": "x"}, bare | {"id": "y"}]}), chunk({}, "tool_calls")]
     output = events_of(_translated(_read(tools=TOOLS), chunks))[-1]["response"]["output"]
     assert [(item["call_id"], item["arguments"]) for item in output] == [("x", '{"a": 1}'), ("y", '{"a": 1}')]
+    rest: list[Any] = [None, {"function": {"arguments": "x"}}, {"function": {"arguments": {"deep": 1}}}]
+    more = [chunk({"tool_calls": [bare | {"id": "x"}]}), chunk({"tool_calls": rest}), chunk({}, "stop")]
+    [one] = events_of(_translated(_read(tools=TOOLS), more))[-1]["response"]["output"]
+    assert one["arguments"] == '{"a": 1}x{"deep": 1}'
+    nameless = [
+        chunk({"tool_calls": [{"index": 0, "id": "z", "function": {"arguments": "{}"}}]}),
+        chunk({}, "stop"),
+    ]
+    [one] = events_of(_translated(_read(), nameless))[-1]["response"]["output"]
+    assert (one["call_id"], one["name"], one["arguments"]) == ("z", "", "{}")
     first, again = (
         events_of(_translated(_read(tools=TOOLS), [chunk({"tool_calls": [bare]}), chunk({}, "stop")]))[-1]
         for _ in range(2)
@@ -437,6 +496,23 @@ def test_a_stream_of_an_endpoint_is_read_and_never_changed() -> None:
         f"event: {event['type']}\r\ndata: {json.dumps(event)}\r\n\r\n".encode()
         for event in (
             {"type": "response.created", "response": {"id": "r", "status": "in_progress", "usage": None}},
+            {
+                "type": "response.output_item.done",
+                "output_index": 2,
+                "item": {
+                    "type": "custom_tool_call",
+                    "name": "p",
+                    "namespace": "n",
+                    "call_id": "d",
+                    "input": "X",
+                },
+            },
+            {"type": "response.reasoning_summary_text.delta", "output_index": 3, "delta": "Hm"},
+            {
+                "type": "response.output_item.done",
+                "output_index": 4,
+                "item": {"type": "reasoning", "summary": [{"type": "summary_text", "text": "m."}]},
+            },
             {"type": "response.output_text.delta", "output_index": 0, "delta": "cut o"},
             {
                 "type": "response.output_item.done",
@@ -463,7 +539,8 @@ def test_a_stream_of_an_endpoint_is_read_and_never_changed() -> None:
     assert reader.content().message == {
         "role": "assistant",
         "content": "cut o",
-        "tool_calls": [call("c", "f", "{}")],
+        "reasoning_content": "Hmm.",
+        "tool_calls": [call("c", "f", "{}"), call("d", "n__p", '{"input": "X"}')],
         "finish_reason": "tool_calls",
     }
 
@@ -491,6 +568,22 @@ def test_errors_have_the_shape_of_the_wire() -> None:
     [failed] = events_of(DIALECT.stream_error("model_unavailable", "gone"))
     assert failed["type"] == "response.failed"
     assert failed["response"]["error"] == {"code": "model_unavailable", "message": "gone"}
+
+
+def test_no_depth_breaks_anything() -> None:
+    request = _read(tools=TOOLS)
+    for deep in deep_json():
+        delta = f'{{"tool_calls": [{{"id": "c", "function": {{"name": "shell", "arguments": {deep}}}}}]}}'
+        events = [f'data: {{"choices": [{{"delta": {delta}, "finish_reason": "stop"}}]}}\n\n'.encode()]
+        stream = _translated(request, events)
+        assert events_of(stream)[-1]["type"] in {"response.completed", "response.failed"}
+        DIALECT.read_whole(f'{{"output": [{deep}]}}'.encode())
+        with contextlib.suppress(WireError, RecursionError):
+            # Whoever reads the body refuses what is too deep to be read.
+            body = json.loads(f'[{{"type": "function", "name": "f", "parameters": {deep}}}]')
+            DIALECT.written(
+                DIALECT.to_chat(_read(tools=body)) and _read(tools=body), model="m", limit_parameter=""
+            )
 
 
 TOOL_NAMES = ["shell", "apply_patch", "mcp__overlord__task_complete"]

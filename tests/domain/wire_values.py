@@ -2,6 +2,7 @@
 
 import copy
 import json
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,15 @@ def chunks_of(
 def call(call_id: str, name: str, arguments: str) -> dict[str, Any]:
     """A tool call of a chat completion."""
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def deep_json() -> Iterator[str]:
+    """Objects in objects, from what can be read easily to what cannot be read at all."""
+    depths = [
+        *range(10, sys.getrecursionlimit() - 200, 100),
+        *range(sys.getrecursionlimit() - 200, sys.getrecursionlimit()),
+    ]
+    return ('{"a":' * depth + "1" + "}" * depth for depth in depths)
 
 
 def events_of(stream: bytes) -> list[dict[str, Any]]:

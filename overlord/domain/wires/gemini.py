@@ -1,6 +1,5 @@
 """Google's `generateContent` and `streamGenerateContent`: what Gemini CLI speaks."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +9,7 @@ from typing_extensions import override
 from overlord.domain.budgets.budget import TokenUsage, estimate_tokens
 from overlord.domain.wires import gemini_chat, gemini_request
 from overlord.domain.wires.gemini_reply import GeminiTranslator, error_body, error_chunk
+from overlord.domain.wires.translation.completion import arguments_text
 from overlord.domain.wires.translation.event_stream import (
     EventCutter,
     content_of,
@@ -168,9 +168,6 @@ def _finish(reason: str | None, *, has_calls: bool) -> str | None:
 
 
 def _call(call: Mapping[str, Any], position: int) -> Mapping[str, Any]:
-    try:
-        arguments = json.dumps(call.get("args") or {}, ensure_ascii=False)
-    except (ValueError, RecursionError):
-        arguments = "{}"
+    arguments = arguments_text(object_of(call.get("args"))) or "{}"
     function = {"name": text_of(call.get("name")), "arguments": arguments}
     return {"id": text_of(call.get("id")) or f"call_{position}", "type": "function", "function": function}

@@ -5,6 +5,7 @@ id in every later request. Thoughts are left out: only the endpoint that made th
 """
 
 import json
+from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -59,9 +60,11 @@ class _Conversation:
     def __init__(self, names: ToolNames) -> None:
         self._names = names
         self._told = ChatMessages()
-        self._count = 0
-        self._waiting: list[tuple[str, str, str]] = []
-        """Of calls without a result: the client's id, the name, and the id in the chat."""
+        self._calls: list[str] = []
+        """The chat's ids of all calls."""
+        self._answered: set[int] = set()
+        self._numbers: dict[tuple[str, str | None], deque[int]] = {}
+        """The numbers of calls by their name and the client's id, which may be empty, and by their name alone."""
 
     def read(self, body: Mapping[str, Any]) -> list[Any]:
         system = object_of(body.get("systemInstruction")).get("parts", [])
@@ -76,7 +79,7 @@ class _Conversation:
 
     def _model(self, parts: list[Any]) -> None:
         for part in parts:
-            if part.get("thought") is True:
+            if part.get("thought") is True and "functionCall" not in part:
                 continue
             if part.get("text"):
                 self._told.assistant(part["text"])
@@ -86,11 +89,13 @@ class _Conversation:
                 raise WireError("a functionResponse or an image is no part of what the model said")
 
     def _call(self, call: Mapping[str, Any]) -> None:
-        self._count += 1
-        call_id = call.get("id") or f"call_{self._count}"
-        self._waiting.append((call.get("id") or "", call["name"], call_id))
+        given, name = call.get("id") or "", call["name"]
+        call_id = given or f"call_{len(self._calls) + 1}"
+        for key in ((name, given), (name, None)):
+            self._numbers.setdefault(key, deque()).append(len(self._calls))
+        self._calls.append(call_id)
         arguments = json.dumps(call.get("args") or {}, ensure_ascii=False, allow_nan=False)
-        self._told.call(call_id, self._names.add(ToolName(call["name"])), arguments)
+        self._told.call(call_id, self._names.add(ToolName(name)), arguments)
 
     def _user(self, parts: list[Any]) -> None:
         said: list[Part] = []
@@ -106,16 +111,24 @@ class _Conversation:
         self._told.user(said)
 
     def _result(self, result: Mapping[str, Any]) -> None:
-        """It belongs to the call of its id; without one, to the first of its name that waits."""
-        given, name = result.get("id") or "", result["name"]
-        for call in self._waiting:
-            if (given and call[0] == given) or (call[1] == name and not (given and call[0])):
-                self._waiting.remove(call)
-                break
-        else:
+        name = result["name"]
+        number = self._waiting(name, result.get("id") or "")
+        if number is None:
             raise WireError(f"there is a functionResponse, and no call that waits for it, of {name[:100]!r}")
+        self._answered.add(number)
         images = [_image(part["inlineData"]) for part in result.get("parts") or ()]
-        self._told.result(call[2], [text_part(_result_text(result.get("response") or {})), *images])
+        self._told.result(
+            self._calls[number], [text_part(_result_text(result.get("response") or {})), *images]
+        )
+
+    def _waiting(self, name: str, given: str) -> int | None:
+        """The call that a result belongs to: of its name and id, where either has none the first of its name."""
+        for key in ((name, given), (name, "")) if given else ((name, None),):
+            numbers = self._numbers.get(key, deque())
+            while numbers:
+                if (number := numbers.popleft()) not in self._answered:
+                    return number
+        return None
 
 
 def _image(data: Mapping[str, Any]) -> Part:

@@ -20,6 +20,8 @@ from overlord.domain.wires.wire import ModelRequest, WireError
 
 ENDED_EARLY = "the endpoint's reply ended before it was whole"
 _FINISHES = {"length": "MAX_TOKENS", "content_filter": "SAFETY"}
+_LEVELS_AROUND = 40
+"""More than a reply has around a call's arguments: what can be written so deep can be written there."""
 _STATUSES = {
     400: "INVALID_ARGUMENT",
     401: "UNAUTHENTICATED",
@@ -134,8 +136,11 @@ def _part(piece: Piece) -> dict[str, Any] | None:
 def _arguments(text: str) -> Mapping[str, Any]:
     """The object that a call's arguments are; what a model said in its place is kept as text."""
     value = read_object(text) if text.strip() else {}
+    inside: object = value
+    for _ in range(_LEVELS_AROUND):
+        inside = [inside]
     try:
-        write_json(value)
+        write_json(inside)
     except WireError:
         value = None
     return {RAW_ARGUMENTS: text} if value is None else value

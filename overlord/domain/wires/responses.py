@@ -107,6 +107,7 @@ class ResponsesReader(EventCutter):
 
     def content(self) -> ReplyContent:
         items: dict[int, dict[str, Any]] = {}
+        pieces: dict[tuple[int, str], list[str]] = {}
         response: Mapping[str, Any] = {}
         events = 0
         for said in self.passed():
@@ -116,10 +117,12 @@ class ResponsesReader(EventCutter):
             if kind.startswith("response.output_item.") and isinstance(said.get("item"), dict):
                 items[index] = dict(said["item"])
             elif kind in _DELTAS:
-                item, key = items.setdefault(index, {}), f"said_{_DELTAS[kind]}"
-                item[key] = text_of(item.get(key)) + text_of(said.get("delta"))
+                items.setdefault(index, {})
+                pieces.setdefault((index, _DELTAS[kind]), []).append(text_of(said.get("delta")))
             elif isinstance(said.get("response"), dict):
                 response = said["response"]
+        for (index, key), texts in pieces.items():
+            items[index][f"said_{key}"] = "".join(texts)
         return content_of(_message([items[index] for index in sorted(items)], response), self.usage, events)
 
 
@@ -147,7 +150,7 @@ def _message(items: Sequence[object], response: Mapping[str, Any]) -> Mapping[st
         kind = text_of(item.get("type"))
         if kind in {"function_call", "custom_tool_call"}:
             calls.append(_call(item))
-        elif kind == "reasoning":
+        elif kind == "reasoning" or "said_thought" in item:
             thoughts += [_part_text(part) for part in list_of(item.get("summary"))] or [
                 _said(item, "thought")
             ]

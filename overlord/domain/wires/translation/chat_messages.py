@@ -37,7 +37,7 @@ class _Turn:
     """An assistant's message, and the results of its calls."""
 
     message: dict[str, Any]
-    waiting: dict[str, None] = field(default_factory=dict)
+    texts: list[str] = field(default_factory=list)
     results: dict[str, Sequence[Part]] = field(default_factory=dict)
 
 
@@ -46,6 +46,8 @@ class ChatMessages:
     """The conversation as far as it was read."""
 
     _turns: list[_Turn] = field(default_factory=list)
+    _waiting: dict[str, list[_Turn]] = field(default_factory=dict)
+    """By the id of a call: the messages that have one without a result."""
 
     def system(self, text: str) -> None:
         """The role's words. `developer` is the newer name; fewer endpoints know it."""
@@ -58,36 +60,41 @@ class ChatMessages:
 
     def assistant(self, text: str) -> None:
         """The model's words; calls that follow belong to the same message."""
-        if not text:
-            return
-        last = self._turns[-1] if self._turns else None
-        if last is not None and _is_open(last):
-            last.message["content"] = (last.message["content"] or "") + text
-        else:
-            self._turns.append(_Turn({"role": "assistant", "content": text}))
+        if text:
+            self._open_turn().texts.append(text)
 
     def call(self, call_id: str, name: str, arguments: str) -> None:
         """The model calls a tool."""
-        if not self._turns or not _is_open(self._turns[-1]):
-            self._turns.append(_Turn({"role": "assistant", "content": None}))
-        turn = self._turns[-1]
+        turn = self._open_turn()
         called = {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
         turn.message.setdefault("tool_calls", []).append(called)
-        turn.waiting[call_id] = None
+        waiting = self._waiting.setdefault(call_id, [])
+        if not waiting or waiting[-1] is not turn:
+            waiting.append(turn)
 
     def result(self, call_id: str, parts: Sequence[Part]) -> None:
         """What a call gave: it goes to the last call of this id, wherever it stands. Raises WireError where none waits for it."""
-        for turn in reversed(self._turns):
-            if call_id in turn.waiting:
-                del turn.waiting[call_id]
-                turn.results[call_id] = parts
-                return
-        raise WireError(f"there is a result, and no call that waits for it, with the id {call_id[:100]!r}")
+        waiting = self._waiting.get(call_id)
+        if not waiting:
+            raise WireError(
+                f"there is a result, and no call that waits for it, with the id {call_id[:100]!r}"
+            )
+        waiting.pop().results[call_id] = parts
+
+    def _open_turn(self) -> _Turn:
+        """The assistant's message that what comes next belongs to."""
+        last = self._turns[-1] if self._turns else None
+        if last is None or last.message["role"] != "assistant" or last.results:
+            last = _Turn({"role": "assistant", "content": None})
+            self._turns.append(last)
+        return last
 
     def messages(self) -> list[Any]:
         """All of it, as a chat endpoint gets it. Raises WireError where nothing is left of it."""
         found: list[Any] = []
         for turn in self._turns:
+            if turn.texts:
+                turn.message["content"] = "".join(turn.texts)
             found.append(turn.message)
             images: list[Part] = []
             for call in turn.message.get("tool_calls", ()):
@@ -102,8 +109,3 @@ class ChatMessages:
         if not found:
             raise WireError("there is nothing in the conversation that this endpoint can be sent")
         return found
-
-
-def _is_open(turn: _Turn) -> bool:
-    """Whether what the assistant says next belongs to this message."""
-    return turn.message["role"] == "assistant" and not turn.results

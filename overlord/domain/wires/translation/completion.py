@@ -40,7 +40,12 @@ class ToolCall:
     position: int
     id: str = ""
     name: str = ""
-    arguments: str = ""
+    pieces: list[str] = field(default_factory=list)
+
+    @property
+    def arguments(self) -> str:
+        """Its arguments, as the model wrote them."""
+        return "".join(self.pieces)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,11 +115,8 @@ class Completion:
         call = self._call_of(said.get("index"), text_of(said.get("id")))
         call.id = call.id or text_of(said.get("id"))
         call.name += text_of(function.get("name"))
-        arguments = function.get("arguments")
-        text = (
-            json.dumps(arguments, ensure_ascii=False) if isinstance(arguments, dict) else text_of(arguments)
-        )
-        call.arguments += text
+        text = arguments_text(function.get("arguments"))
+        call.pieces.append(text)
         return Piece(kind=PieceKind.CALL, text=text, call=call)
 
     def _call_of(self, index: object, call_id: str) -> ToolCall:
@@ -149,13 +151,13 @@ def _time(value: object) -> int:
     return value if type(value) is int and 0 <= value < 2**40 else 0
 
 
-def _arguments(value: object) -> str:
-    """Some endpoints give an object where all others give its text."""
+def arguments_text(value: object) -> str:
+    """A call's arguments as text, where some endpoints give an object; nothing of what is nested too deeply."""
     if not isinstance(value, dict):
         return text_of(value)
     try:
         return json.dumps(value, ensure_ascii=False)
-    except (ValueError, RecursionError):
+    except RecursionError:
         return ""
 
 

@@ -5,7 +5,7 @@ The list is made of the request's tools, in order, so the same request gives the
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 MOST_CHARS = 64
@@ -58,10 +58,6 @@ class ToolNames:
     def split(self, flat: str) -> ToolName:
         """The tool a reply means; a name that nobody offered stays as it is."""
         return self._tools.get(flat, ToolName(flat))
-
-    def known(self) -> Mapping[str, ToolName]:
-        """All by their names."""
-        return self._tools
 
 
 def _allowed(joined: str) -> str:
