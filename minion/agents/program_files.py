@@ -15,22 +15,23 @@ from minion.protocol import ACP, AGENTS_DIRECTORY, AgentChoice
 
 def find_program(choice: AgentChoice, executables: Sequence[str], search_path: str) -> tuple[str, ...]:
     """The command that starts an agent. Raises AgentFailed with a sentence when there is none."""
-    # An agent of a known name that is reached over ACP has its program where that agent's is.
-    own = "*" if choice.program == ACP else choice.program
-    places = sorted(map(str, Path(AGENTS_DIRECTORY).glob(f"{own}/bin")))
+    own = Path(AGENTS_DIRECTORY, choice.program, "bin")
+    # The program of `acp:opencode acp` stands where OpenCode's does.
+    places = sorted(Path(AGENTS_DIRECTORY).glob("*/bin")) if choice.program == ACP else [own]
+    path = ":".join((*map(str, places), search_path))
     names = choice.command[:1] or tuple(executables)
     for name in names:
-        if found := shutil.which(name, path=":".join((*places, search_path))):
+        if found := shutil.which(name, path=path):
             return (found, *choice.command[1:])
     listed = " or ".join(names)
-    image = (
-        f"Name the image that holds it in agents.{choice.name!r}.image"
-        if choice.program == ACP
-        else f"Build its image with docker/images --agents {choice.program}"
-    )
+    if choice.program == ACP:
+        remedy = "Name an image that holds it in its agent's settings"
+    else:
+        remedy = f"Build its image with docker/images --agents {choice.program}"
+    where = " and ".join(map(str, places)) or AGENTS_DIRECTORY
     raise AgentFailed(
-        f"The agent {choice.name} is missing: there is no {listed} in {AGENTS_DIRECTORY}/{own}/bin and none on the PATH. {image}, or install it where "
-        "sessions run."
+        f"The agent {choice.name} is missing: there is no {listed} in {where} and none on the PATH. {remedy}, or install it "
+        "where sessions run."
     )
 
 
