@@ -106,7 +106,9 @@ class Claude(Agent):
                 delta = event["delta"]
                 blocks[-1]["text"] = blocks[-1].get("text", "") + delta.get("text", "")
                 blocks[-1]["json"] += delta.get("partial_json", "")
-        calls = [Call(b["id"], b["name"], json.loads(b["json"] or "{}")) for b in blocks if b["type"] == "tool_use"]
+        calls = [
+            Call(b["id"], b["name"], json.loads(b["json"] or "{}")) for b in blocks if b["type"] == "tool_use"
+        ]
         text = "".join(b["text"] for b in blocks if b["type"] == "text")
         content: list[Json] = [{"type": "text", "text": text}] if text else []
         content += [{"type": "tool_use", "id": c.id, "name": c.name, "input": c.arguments} for c in calls]
@@ -125,7 +127,9 @@ class Claude(Agent):
         return [{"type": "assistant", "message": message, "session_id": "c-1"}]
 
     def ends(self, text: str) -> list[Json]:
-        return [{"type": "result", "subtype": "success", "is_error": False, "result": text, "session_id": "c-1"}]
+        return [
+            {"type": "result", "subtype": "success", "is_error": False, "result": text, "session_id": "c-1"}
+        ]
 
 
 class Codex(Agent):
@@ -137,20 +141,36 @@ class Codex(Agent):
 
     def ask(self) -> Reply:
         tools = [{"type": "function", "strict": False, "description": "", **tool} for tool in self.tools]
-        body = {"model": self.config["model"], "stream": True, "store": False, "tools": tools, "input": self.history}
+        body = {
+            "model": self.config["model"],
+            "stream": True,
+            "store": False,
+            "tools": tools,
+            "input": self.history,
+        }
         body |= {"instructions": self.config["developer_instructions"], "tool_choice": "auto"}
         address = f"{self.config['model_providers']['overlord']['base_url']}/responses"
         said = post(address, body, {"authorization": "Bearer none"})
         items = [event["item"] for event in events(said) if event["type"] == "response.output_item.done"]
         self.history += items
-        calls = [Call(i["call_id"], i["name"], json.loads(i["arguments"])) for i in items if i["type"] == "function_call"]
-        return Reply("".join(part["text"] for i in items if i["type"] == "message" for part in i["content"]), calls)
+        calls = [
+            Call(i["call_id"], i["name"], json.loads(i["arguments"]))
+            for i in items
+            if i["type"] == "function_call"
+        ]
+        return Reply(
+            "".join(part["text"] for i in items if i["type"] == "message" for part in i["content"]), calls
+        )
 
     def user(self, text: str) -> None:
-        self.history.append({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]})
+        self.history.append(
+            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+        )
 
     def results(self, told: list[tuple[Call, str]]) -> None:
-        self.history += [{"type": "function_call_output", "call_id": call.id, "output": text} for call, text in told]
+        self.history += [
+            {"type": "function_call_output", "call_id": call.id, "output": text} for call, text in told
+        ]
 
     def begin(self) -> list[Json]:
         return [{"type": "thread.started", "thread_id": "c-1"}, {"type": "turn.started"}]
@@ -176,7 +196,8 @@ class Chat(Agent):
         body |= {"tools": tools} if tools else {}
         body["messages"] = [{"role": "system", "content": self.system}, *self.history]
         said = post(f"{self.address}/chat/completions", body, {"authorization": "Bearer none"})
-        text, found = "", {}
+        text = ""
+        found: dict[int, Json] = {}
         for event in events(said):
             for choice in event["choices"]:
                 text += choice["delta"].get("content") or ""
@@ -185,8 +206,13 @@ class Chat(Agent):
                     known["id"] += piece.get("id") or ""
                     known["name"] += piece["function"].get("name") or ""
                     known["arguments"] += piece["function"].get("arguments") or ""
-        calls = [{"id": f["id"], "type": "function", "function": {"name": f["name"], "arguments": f["arguments"]}} for f in found.values()]
-        self.history.append({"role": "assistant", "content": text or None, **({"tool_calls": calls} if calls else {})})
+        calls = [
+            {"id": f["id"], "type": "function", "function": {"name": f["name"], "arguments": f["arguments"]}}
+            for f in found.values()
+        ]
+        self.history.append(
+            {"role": "assistant", "content": text or None, **({"tool_calls": calls} if calls else {})}
+        )
         return Reply(text, [Call(f["id"], f["name"], json.loads(f["arguments"])) for f in found.values()])
 
     def results(self, told: list[tuple[Call, str]]) -> None:
@@ -221,6 +247,10 @@ class Aider(Chat):
         self.address, self.model = option("openai-api-base"), option("model").removeprefix("openai/")
         self.system = Path(option("read")).read_text()
 
+    def begin(self) -> list[Json]:
+        print("Aider v0.86.2")
+        return []
+
     def says(self, reply: Reply) -> list[Json]:
         print(f"{reply.text}\nTokens: 1k sent, 1 received.")
         pattern = r"^(\S+)\n```\n<<<<<<< SEARCH\n(.*?)=======\n(.*?)>>>>>>> REPLACE\n```"
@@ -235,7 +265,10 @@ class Gemini(Agent):
     """Gemini CLI, over …:streamGenerateContent."""
 
     def ask(self) -> Reply:
-        declared = [{"name": t["name"], "description": "", "parametersJsonSchema": t["parameters"]} for t in self.tools]
+        declared = [
+            {"name": t["name"], "description": "", "parametersJsonSchema": t["parameters"]}
+            for t in self.tools
+        ]
         system = (Path.home() / ".gemini" / "GEMINI.md").read_text()
         body = {"systemInstruction": {"role": "user", "parts": [{"text": system}]}, "contents": self.history}
         body |= {"tools": [{"functionDeclarations": declared}], "generationConfig": {"temperature": 1}}
@@ -266,9 +299,13 @@ class Gemini(Agent):
     def says(self, reply: Reply) -> list[Json]:
         middle = len(reply.text) // 2
         pieces = [piece for piece in (reply.text[:middle], reply.text[middle:]) if piece]
-        told: list[Json] = [{"type": "message", "role": "assistant", "content": piece, "delta": True} for piece in pieces]
+        told: list[Json] = [
+            {"type": "message", "role": "assistant", "content": piece, "delta": True} for piece in pieces
+        ]
         for call in reply.calls:
-            told.append({"type": "tool_use", "tool_name": call.name, "tool_id": call.id, "parameters": call.arguments})
+            told.append(
+                {"type": "tool_use", "tool_name": call.name, "tool_id": call.id, "parameters": call.arguments}
+            )
             told.append({"type": "tool_result", "tool_id": call.id, "status": "success", "output": ""})
         return told
 
@@ -300,7 +337,9 @@ def session_server(name: str) -> tuple[str, dict[str, str]]:
     if name == "claude-code":
         server = json.loads(Path(after("--mcp-config")).read_text())["mcpServers"]["overlord"]
     elif name == "codex":
-        server = tomllib.loads(Path(os.environ["CODEX_HOME"], "config.toml").read_text())["mcp_servers"]["overlord"]
+        server = tomllib.loads(Path(os.environ["CODEX_HOME"], "config.toml").read_text())["mcp_servers"][
+            "overlord"
+        ]
         server["headers"] = server["http_headers"]
     elif name == "opencode":
         server = json.loads((Path.home() / ".config/opencode/opencode.json").read_text())["mcp"]["overlord"]

@@ -1,9 +1,11 @@
 """Other coding agents in whole sessions, by stand-ins that speak their wires: chosen by a label, governed and judged as the native one."""
 
+import json
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +29,7 @@ ISSUE = ("add() subtracts in calc.py", "`add(2, 2)` is 0.")
 
 
 @asynccontextmanager
-async def world_of(agent: str, *arguments: str, **overrides: object) -> AsyncIterator[World]:
+async def world_of(agent: str, *arguments: str, **overrides: Any) -> AsyncIterator[World]:
     """A world whose agent of this name is the stand-in, and an issue that asks for it."""
     own = {"command": (sys.executable, str(STAND_IN), agent), "arguments": arguments}
     async with made_quick_world(agents={agent: own}, **overrides) as world:
@@ -43,7 +45,9 @@ def mend(agent: str, old: str = OLD, new: str = NEW, path: str = "calc.py") -> T
     """The model replaces lines of a file, as this agent lets it."""
     if agent == "aider":
         return say(f"I do it.\n\n{path}\n```\n<<<<<<< SEARCH\n{old}=======\n{new}>>>>>>> REPLACE\n```\n")
-    script = f"import pathlib; p = pathlib.Path({path!r}); p.write_text(p.read_text().replace({old!r}, {new!r}))"
+    script = (
+        f"import pathlib; p = pathlib.Path({path!r}); p.write_text(p.read_text().replace({old!r}, {new!r}))"
+    )
     return call("shell", command=f'"{sys.executable}" -c "{script}"')
 
 
@@ -97,9 +101,8 @@ async def test_a_label_has_another_agent_take_the_issue_to_a_pull_request(agent:
 async def test_cursor_works_for_a_service_of_its_own(tmp_path: Path) -> None:
     program = tmp_path / "cursor-agent"
     program.write_text(CURSOR.read_text())
-    program.with_suffix(".json").write_text(
-        f'[{{"write": ["calc.py", {MENDED!r}]}}, {{"say": {done("add adds").text!r}}}]'.replace("'", '"')
-    )
+    steps = [{"write": ["calc.py", MENDED]}, {"say": done("add adds").text}]
+    program.with_suffix(".json").write_text(json.dumps(steps))
     async with made_quick_world(agents={"cursor": {"command": (sys.executable, str(program))}}) as world:
         await open_issue(world, "cursor")
         await world.settle()
@@ -178,5 +181,6 @@ async def test_an_agent_that_ignores_its_permissions_is_sent_back_by_the_scope_c
         world.model_will(mend("opencode", "# CALC\n", "# calc\n", "README.md"), done("add adds"))
         await world.settle()
         await check_delivered(world, "opencode", work=2)
-        assert "README.md" in str([item.summary for item in await world.checks() if item.check == "scope"])
+        told = [item.summary for item in await world.checks() if item.name == "scope"]
+        assert told == ["1 change outside was taken out", "1 file, all inside"]
         assert await world.git_show((await world.job()).branch, "README.md") == CALC["README.md"]
