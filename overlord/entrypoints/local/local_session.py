@@ -19,7 +19,9 @@ from overlord.entrypoints.local.place import Place
 from overlord.entrypoints.local.record import Record
 from overlord.entrypoints.local.screen import Screen
 from overlord.entrypoints.terminal.show import console, person
+from overlord.errors import SettingsError
 from overlord.failpoints import Failpoint
+from overlord.settings.agents import resolved
 from overlord.settings.load import Settings
 from overlord.store.database import Database, open_reader, write_from_command
 
@@ -58,6 +60,11 @@ class LocalSession:
     async def settings(self, record: Record, forge_url: str = "") -> tuple[Settings, model.Choice]:
         """The settings a run is worked with. Raises SettingsError, also when there is no model for it."""
         plain = self.place.settings(self.environment)
+        if record.agent:
+            try:
+                resolved(record.agent, plain.agents)
+            except ValueError as error:
+                raise SettingsError(f"--agent: {error}") from None
         choice = await model.choose(plain, record.model, self.environment)
         overrides: dict[str, Any] = {
             "model": choice.settings,

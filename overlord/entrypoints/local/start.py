@@ -283,11 +283,16 @@ def _forge_branch(branch: str) -> str:
 
 
 async def _check_ready(local_session: LocalSession, record: Record) -> None:
-    """What is wrong with model, scope, budget or runner is said before anything is made. Raises SettingsError."""
+    """What is wrong with model, scope, budget, runner or agent is said before anything is made. Raises SettingsError."""
     settings, choice = await local_session.settings(record)
     if not choice.notice:  # what was found by itself has just answered
         await preflight.check_models(local_session, settings)
-    await (await choose_runner(settings, falls_back=True)).close()
+    runner = await choose_runner(settings, falls_back=True)
+    try:
+        space = local_session.place.repository
+        await preflight.check_agent(settings, runner, record.agent or settings.space(space).agent)
+    finally:
+        await runner.close()
 
 
 def _check_alone(local_session: LocalSession, number: int) -> None:
