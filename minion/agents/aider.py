@@ -111,7 +111,9 @@ class Aider:
         What commands print comes as lines of its own, and may be anything: nothing after an edit or a command is a word of the
         model until the next prompt. What is no word of the model says which conversation it is, so that it is not taken for one.
         """
-        text = _ASKED.sub("", line.rstrip(), count=1)
+        text = line.rstrip()
+        if "? (Y)es/(N)o" in text:
+            text = _ASKED.sub("", text, count=1)
         if line.startswith(_COMMANDS_NEXT) and text != line.rstrip():
             self._at = _Place.END
         if text.startswith("Tokens: "):

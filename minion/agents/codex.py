@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from minion.agents.agent import TOOLS_SERVER, Capabilities, Given, Program, Said, SaidKind, Server
-from minion.agents.call_gate import hook_command, to_json
-from minion.agents.toml_text import to_toml
+from minion.agents.configuration.call_gate import hook_command, to_json
+from minion.agents.configuration.toml_text import to_toml
 
 _HOME = ".codex"
 _PERMISSIONS = f"{_HOME}/permissions.json"

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from minion.agents.agent import Attempt, Conversation, Stopped
 from minion.agents.sentinel import Sentinel, SentinelKind, sentinels, without_sentinels
+from minion.agents.session_tools.server import ToolsServer
 from minion.agents.surroundings import Surroundings
-from minion.agents.tools_server import ToolsServer
 from minion.errors import (
     AgentFailed,
     GitFailed,

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from minion.agents.agent import Capabilities, Given, Program, Said, SaidKind, Server
-from minion.agents.gemini_policy import POLICY, policy
+from minion.agents.configuration.gemini_policy import POLICY, policy
 
 _SETTINGS = ".gemini/settings.json"
 _RULES = ".gemini/GEMINI.md"

@@ -10,13 +10,15 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from minion.errors import AgentFailed
-from minion.protocol import AGENTS_DIRECTORY, AgentChoice
+from minion.protocol import ACP, AGENTS_DIRECTORY, AgentChoice
 
 
 def find_program(choice: AgentChoice, executables: Sequence[str], search_path: str) -> tuple[str, ...]:
     """The command that starts an agent. Raises AgentFailed with a sentence when there is none."""
     own = Path(AGENTS_DIRECTORY, choice.program, "bin")
-    path = f"{own}:{search_path}"
+    # The program of `acp:opencode acp` stands where OpenCode's does.
+    places = sorted(Path(AGENTS_DIRECTORY).glob("*/bin")) if choice.program == ACP else [own]
+    path = ":".join((*map(str, places), search_path))
     names = choice.command[:1] or tuple(executables)
     for name in names:
         if found := shutil.which(name, path=path):

@@ -8,8 +8,8 @@ from minion.agents.ending import AgentSession
 from minion.agents.permissions import permissions_of
 from minion.agents.registry import conversation_with, takes_servers
 from minion.agents.servers import servers_of
+from minion.agents.session_tools.server import ToolsServer
 from minion.agents.surroundings import Surroundings, Teller
-from minion.agents.tools_server import ToolsServer
 from minion.errors import AgentFailed
 from minion.heartbeat import Heartbeat
 from minion.native.ending import stopped

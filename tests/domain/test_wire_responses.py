@@ -328,7 +328,7 @@ def test_what_a_chat_completion_cannot_say_is_refused() -> None:
         _chat(input=[{"role": "developer", "content": picture}])
     with pytest.raises(WireError, match="nothing in the conversation"):
         _chat(input=[{"type": "reasoning"}])
-    empty = [{"role": role, "content": []} for role in ("user", "assistant")]
+    empty: list[Any] = [{"role": role, "content": []} for role in ("user", "assistant")]
     with pytest.raises(WireError, match="nothing in the conversation"):
         _chat(input=empty)
 

@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -210,7 +209,7 @@ def wait(deaf: bool) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     Path(HERE / "waits").write_text("1")
     while True:
-        time.sleep(600)
+        signal.pause()
 
 
 OTHERS: dict[str, Callable[..., None]] = {"model": ask_model, "daemon": daemon, "flood": flood, "wait": wait}

@@ -392,7 +392,7 @@ def test_servers_are_offered_over_what_the_agent_can(agent: Agent) -> None:
 
 
 def test_a_silent_agent_is_told_to_stop_and_can_be_asked_again(tmp_path: Path) -> None:
-    session = make_session(tmp_path / "m", {"a": "a"}, limits=Limits(silent_s=1))
+    session = make_session(tmp_path / "m", {"a": "a"}, limits=Limits(silent_s=4))
     (home := tmp_path / "stub").mkdir()
     talk = (agent := Agent(session, home)).talk([["hang"]], [["say", "Back."]])
     attempt = talk.ask("Do it.")

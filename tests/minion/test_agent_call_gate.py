@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minion.agents.agent import Permissions
-from minion.agents.call_gate import hook_command, refusal, to_json
+from minion.agents.configuration.call_gate import hook_command, refusal, to_json
 from tests.minion.agents_given import NARROW, READER, UNRESTRICTED
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from minion.agents.agent import Given, Permissions, Said, SaidKind, Server
+from minion.agents.configuration.gemini_policy import policy, refusals
 from minion.agents.gemini import Gemini
-from minion.agents.gemini_policy import policy, refusals
 from minion.protocol import AgentChoice
 
 RECORDED = Path(__file__).parent / "recorded_output" / "gemini.jsonl"

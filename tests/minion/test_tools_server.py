@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from minion.agents.agent import Server
-from minion.agents.tools_server import ToolsServer
+from minion.agents.session_tools.server import ToolsServer
 from minion.protocol import EventKind, Limits, Outcome, Scope, SkillText, Terms
 from minion.session import Session
 from minion.session_api import SessionApi as WireDoor

@@ -11,7 +11,7 @@ from pathlib import PurePath
 from minion.agents.acp.requests import Requests
 from minion.agents.acp.wire import Message, Wire, WireClosed
 from minion.agents.agent import Given, Server
-from minion.agents.gemini_policy import POLICY, refusals
+from minion.agents.configuration.gemini_policy import POLICY, refusals
 from minion.agents.program_files import find_program, write_files
 from minion.agents.registry import AGENTS, agent_of
 from minion.agents.running import Health, RunningProgram

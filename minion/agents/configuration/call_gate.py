@@ -26,7 +26,7 @@ _PATCHER = "apply_patch"
 def hook_command(permissions_file: Path) -> str:
     """The shell command that asks this program, with the permissions of a file."""
     site = Path(__file__).resolve().parents[2]
-    code = "import sys; sys.path.insert(0, sys.argv[1]); from minion.agents.call_gate import main; main(sys.argv[2])"
+    code = "import sys; sys.path.insert(0, sys.argv[1]); from minion.agents.configuration.call_gate import main; main(sys.argv[2])"
     words = (sys.executable, "-I", "-c", code, str(site), str(permissions_file))
     return shlex.join(words)
 

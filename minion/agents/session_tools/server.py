@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from minion.agents import mcp_wire
 from minion.agents.agent import TOOLS_SERVER, Server
+from minion.agents.session_tools import wire
 from minion.errors import MinionError, ToolError
 from minion.native.conversation import bounded
 from minion.session import Session
@@ -23,7 +23,7 @@ from minion.tools.registry import tools_of, use
 from minion.tools.tool import Parameter, Submission, Tool
 
 if TYPE_CHECKING:
-    from minion.agents.tools_http import Listener
+    from minion.agents.session_tools.http import Listener
 
 ANSWER_WAIT_S = 45.0
 """The longest a call waits for a person: below what the least patient agent gives a call."""
@@ -83,7 +83,7 @@ class ToolsServer:
 
     def start(self) -> Server:
         """Listen, and return the server as an agent is told of it."""
-        from minion.agents.tools_http import Listener  # only a session with an agent listens
+        from minion.agents.session_tools.http import Listener  # only a session with an agent listens
 
         token = secrets.token_urlsafe(32)
         self._listener = Listener(
@@ -114,38 +114,38 @@ class ToolsServer:
         self.submission = None
         self.ended.clear()
 
-    def answer(self, request: mcp_wire.Request) -> bytes:
+    def answer(self, request: wire.Request) -> bytes:
         """The reply to a request of the protocol."""
         if request.method == "initialize":
-            return mcp_wire.result(request.id, self._introduced(request.params))
+            return wire.result(request.id, self._introduced(request.params))
         if request.method == "ping":
-            return mcp_wire.result(request.id, {})
+            return wire.result(request.id, {})
         if request.method == "tools/list":
-            return mcp_wire.result(request.id, {"tools": [_listed(tool) for tool in self._tools.values()]})
+            return wire.result(request.id, {"tools": [_listed(tool) for tool in self._tools.values()]})
         if request.method == "tools/call":
             return self._called(request)
         message = f"There is no method {request.method[:100]}: this server has tools and nothing else."
-        return mcp_wire.error(request.id, mcp_wire.UNKNOWN_METHOD, message)
+        return wire.error(request.id, wire.UNKNOWN_METHOD, message)
 
     def _introduced(self, params: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            "protocolVersion": mcp_wire.agreed_version(params.get("protocolVersion")),
+            "protocolVersion": wire.agreed_version(params.get("protocolVersion")),
             "capabilities": {"tools": {"listChanged": False}},
             "serverInfo": {"name": TOOLS_SERVER, "version": "1"},
             "instructions": INSTRUCTIONS,
         }
 
-    def _called(self, request: mcp_wire.Request) -> bytes:
+    def _called(self, request: wire.Request) -> bytes:
         name, arguments = request.params.get("name"), request.params.get("arguments")
         tool = self._tools.get(name) if isinstance(name, str) else None
         if tool is None:
             message = f"There is no tool {str(name)[:100]}. Known: {', '.join(self._tools)}."
-            return mcp_wire.error(request.id, mcp_wire.INVALID_PARAMS, message)
+            return wire.error(request.id, wire.INVALID_PARAMS, message)
         if not isinstance(arguments, dict | None):
-            return mcp_wire.error(request.id, mcp_wire.INVALID_PARAMS, "The arguments must be an object.")
+            return wire.error(request.id, wire.INVALID_PARAMS, "The arguments must be an object.")
         text, is_error = self._used(tool, arguments or {})
         limited = bounded(text, self._session.brief.limits.output_chars)
-        return mcp_wire.result(request.id, mcp_wire.tool_text(limited, is_error=is_error))
+        return wire.result(request.id, wire.tool_text(limited, is_error=is_error))
 
     def _used(self, tool: Tool, arguments: Mapping[str, Any]) -> tuple[str, bool]:
         """What a call comes to in words, and whether it failed."""

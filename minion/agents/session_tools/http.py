@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
-from minion.agents import mcp_wire
+from minion.agents.session_tools import wire
 
 PATH = "/mcp"
 MOST_BODY_BYTES = 1024 * 1024
@@ -19,7 +19,7 @@ SILENT_S = 120.0
 """How long a connection may be kept open without a request."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
-Answer = Callable[[mcp_wire.Request], bytes]
+Answer = Callable[[wire.Request], bytes]
 
 
 class Listener:
@@ -85,9 +85,9 @@ class _Handler(BaseHTTPRequestHandler):
         if body is None:
             return
         try:
-            request = mcp_wire.read_request(body)
-        except mcp_wire.Malformed as error:
-            self._send(HTTPStatus.BAD_REQUEST, mcp_wire.error(None, error.code, str(error)))
+            request = wire.read_request(body)
+        except wire.Malformed as error:
+            self._send(HTTPStatus.BAD_REQUEST, wire.error(None, error.code, str(error)))
             return
         if request.is_notification:
             self._send(HTTPStatus.ACCEPTED)
@@ -114,9 +114,9 @@ class _Handler(BaseHTTPRequestHandler):
         if not self.server.knows(sent.encode("utf-8", "replace")):
             self._refuse(HTTPStatus.UNAUTHORIZED, "The Authorization header is not this session's.")
             return False
-        version = self.headers.get("MCP-Protocol-Version", mcp_wire.VERSIONS[-1])
-        if version not in mcp_wire.VERSIONS:
-            known = ", ".join(mcp_wire.VERSIONS)
+        version = self.headers.get("MCP-Protocol-Version", wire.VERSIONS[-1])
+        if version not in wire.VERSIONS:
+            known = ", ".join(wire.VERSIONS)
             self._refuse(HTTPStatus.BAD_REQUEST, f"MCP-Protocol-Version must be one of {known}.")
             return False
         return True
@@ -143,7 +143,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _refuse(self, status: HTTPStatus, message: str) -> None:
         self.close_connection = True  # a body that was not read would be taken for the next request
-        self._send(status, mcp_wire.error(None, mcp_wire.INVALID_REQUEST, message))
+        self._send(status, wire.error(None, wire.INVALID_REQUEST, message))
 
     def _send(self, status: HTTPStatus, body: bytes = b"") -> None:
         self.send_response_only(status)
