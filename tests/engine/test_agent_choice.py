@@ -116,7 +116,7 @@ async def test_the_ledger_says_which_agent_works_and_who_chose_it(stage: Stage) 
         (("agent:acp:",), "acp: needs the command that starts the agent"),
         (
             ("agent:codex", "agent:aider"),
-            "The labels agent:aider and agent:codex each name an agent. Take one of them off.",
+            "The labels agent:aider and agent:codex each name an agent. Take one of them off, then put the work label on",
         ),
     ],
 )
