@@ -111,7 +111,7 @@ class Role(Part):
     commands: Annotated[tuple[Name, ...], BeforeValidator(as_tuple)] | None = None
     """The programs that its sessions may start; absent: any."""
     tools: Annotated[tuple[ToolName, ...], BeforeValidator(as_tuple)] = ()
-    """The tools of its sessions; empty: every tool. Those of an MCP server as `mcp__SERVER__TOOL`, all of one as `mcp__SERVER`."""
+    """Its sessions' tools; empty: all. Of MCP servers `mcp__SERVER__TOOL` or `mcp__SERVER`."""
     outputs: Annotated[Words, BeforeValidator(as_tuple)] = ()
     """What it has to bring, in words for its sessions and for people."""
     verification: Criteria = ()
@@ -119,7 +119,7 @@ class Role(Part):
     budget: RoleBudget | None = None
     """Where its work ends, and what follows."""
     agent: Annotated[str, AfterValidator(read_agent_name)] | None = None
-    """The coding agent in its sessions: `native`, `codex`, `acp:COMMAND`, a name of the settings; absent: the settings'."""
+    """Its coding agent, as `codex`; absent: the settings'."""
     model: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     """A name of models.yaml; absent: the settings'."""
     guidance: Annotated[str, Field(max_length=20_000)] = ""
