@@ -101,6 +101,10 @@ class RoleBudget(Part):
         return None if self.minutes is None else round(self.minutes * 60)
 
 
+def _agent_name(text: str) -> str:
+    return read_agent_name(text) if text else ""
+
+
 class Role(Part):
     """Who works: where, with what, how long, and how that is verified."""
 
@@ -111,15 +115,15 @@ class Role(Part):
     commands: Annotated[tuple[Name, ...], BeforeValidator(as_tuple)] | None = None
     """The programs that its sessions may start; absent: any."""
     tools: Annotated[tuple[ToolName, ...], BeforeValidator(as_tuple)] = ()
-    """Its sessions' tools; empty: all. Of MCP servers `mcp__SERVER__TOOL` or `mcp__SERVER`."""
+    """The tools of its sessions; empty: every tool. Those of an MCP server as `mcp__SERVER__TOOL`, all of one as `mcp__SERVER`."""
     outputs: Annotated[Words, BeforeValidator(as_tuple)] = ()
     """What it has to bring, in words for its sessions and for people."""
     verification: Criteria = ()
     """What has to be so after each of its sessions."""
     budget: RoleBudget | None = None
     """Where its work ends, and what follows."""
-    agent: Annotated[str, AfterValidator(read_agent_name)] | None = None
-    """Its coding agent, as `codex`; absent: the settings'."""
+    agent: Annotated[str, AfterValidator(_agent_name)] = ""
+    """The coding agent, as `codex`; absent: the settings'."""
     model: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     """A name of models.yaml; absent: the settings'."""
     guidance: Annotated[str, Field(max_length=20_000)] = ""

@@ -73,7 +73,7 @@ def _named(settings: Settings, job: Job, role: Role | None, role_name: str) -> t
         )
     if labels:
         return labels[0][len(LABEL) :], f"label {labels[0]}"
-    if role is not None and role.agent is not None:
+    if role is not None and role.agent:
         return role.agent, f"role {role_name} of the contract"
     return space.agent, "settings"
 
