@@ -83,6 +83,8 @@ class _Prompt:
     words: Words = field(default_factory=Words)
     errors: list[str] = field(default_factory=list)
     noise: list[str] = field(default_factory=list)
+    before: int = 0
+    """The session's turns before it."""
     turns: int = 0
     failed: bool = False
     leaves_at: float | None = None
@@ -113,7 +115,7 @@ class ProgramConversation:
         given.home.mkdir(parents=True, exist_ok=True)
         write_files(given.home, program.files)
         laid = self._laid = LaidFiles(given.root, given.home.with_name("agent-aside"))
-        state = _Prompt()
+        state = _Prompt(before=around.session.turn)
         requests = around.traffic.model_requests
         try:
             laid.lay(program.tree_files)
@@ -202,7 +204,7 @@ class ProgramConversation:
             state.leaves_at = now + LEAVE_S
         elif state.leaves_at is not None and not state.has_result and not self._around.is_decided():
             state.leaves_at = now + LEAVE_S  # it works on: its last words count, and they may be others
-        self._around.teller.tell(self._around.session.turn, said)
+        self._around.teller.tell(state.before + state.turns, said)
 
     def _end(self, state: _Prompt) -> int | None:
         """End the program with all it started, and put the working copy in order."""

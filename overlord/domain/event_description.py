@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from minion.protocol import NATIVE
 from overlord.domain.event import EventName as E
 from overlord.domain.event import Json
 from overlord.domain.text.plain import count, visible
@@ -108,6 +109,11 @@ def _message_sentence(data: Mapping[str, Json]) -> str:
     return f"message {data['message']} from a person: “{message}”; {where}"
 
 
+def _worker(data: Mapping[str, Json]) -> str:
+    agent = data.get("agent")
+    return "the Minion" if agent in (None, "", NATIVE) else str(agent)
+
+
 def _may_write(data: Mapping[str, Json]) -> str:
     text = str(data.get("may_write") or "")
     return (
@@ -144,7 +150,7 @@ _LOCAL: Mapping[E, _Sentence] = {
 _SENTENCES: Mapping[E, _Sentence] = {
     E.CLAIMED: lambda d: f"claimed {d['issue']}: {d['title']}",
     E.SESSION_PREPARED: lambda d: f"prepared {d['session']}{_for_role(d)}",
-    E.SESSION_STARTED: lambda d: f"the Minion is at work{_may_write(d)}",
+    E.SESSION_STARTED: lambda d: f"{_worker(d)} is at work{_may_write(d)}",
     E.SESSION_ENDED: lambda d: f"{d['session']} ended ({d['ending']})",
     E.DISPATCH_REFUSED: lambda d: (
         "no session is begun before a person says how work is judged here, where no tests were found"

@@ -2,12 +2,14 @@
 
 import asyncio
 
+from minion.protocol import WITHOUT_TOOLS
 from overlord.domain.model_fault import FaultKind, ModelFault
 from overlord.entrypoints.doctor.model import check_endpoint
 from overlord.entrypoints.local.local_session import LocalSession
 from overlord.errors import ModelUnavailable, Refused, SettingsError
 from overlord.failpoints import Failpoint
 from overlord.session_api.gateway.model_watch import models_in_use
+from overlord.settings.agents import resolved
 from overlord.settings.load import Settings
 from overlord.settings.model import Candidate
 from overlord.store.budgets import model_outages
@@ -29,6 +31,15 @@ async def check_models(local_session: LocalSession, settings: Settings) -> None:
         for task in (checking, stopped):
             task.cancel()
         await asyncio.gather(checking, stopped, return_exceptions=True)
+
+
+def check_takes_tools(settings: Settings, agent: str) -> None:
+    """Raises SettingsError for an agent that cannot answer with a tool of ours, as the architect of a contract does."""
+    if resolved(agent, settings.agents).program in WITHOUT_TOOLS:
+        raise SettingsError(
+            f"agent {agent}: it takes no tools of Overlord's, and an architect answers with them; name another one in --agent, as"
+            " native, claude-code or codex"
+        )
 
 
 async def _check(local_session: LocalSession, settings: Settings) -> None:
