@@ -20,6 +20,8 @@ from minion.agents.surroundings import Surroundings
 
 LEAVE_S = 10.0
 """How long a program may take to leave once it has nothing more to do."""
+TURNS_TO_LEAVE = 2
+"""The turns it may take for its last words once a tool has ended its session: more would only cost."""
 LOOK_S = 0.25
 KEPT_WORDS = 64 * 1024
 """Characters of an agent's words that are kept, the last ones."""
@@ -89,6 +91,8 @@ class _Prompt:
     failed: bool = False
     leaves_at: float | None = None
     """By when the program is to be gone."""
+    decided_at: int | None = None
+    """The turn in which a tool ended the session."""
     has_result: bool = False
     result: str = ""
 
@@ -160,8 +164,11 @@ class ProgramConversation:
         session, now = self._around.session, time.monotonic()
         if session.turn > session.brief.limits.turns:
             return Stopped.TURNS
-        if state.leaves_at is None and self._around.is_decided():
-            state.leaves_at = now + LEAVE_S
+        if state.decided_at is None and self._around.is_decided():
+            state.decided_at = session.turn
+            state.leaves_at = state.leaves_at or now + LEAVE_S
+        if state.decided_at is not None and session.turn > state.decided_at + TURNS_TO_LEAVE:
+            return Stopped.DECIDED
         if state.leaves_at is not None and now > state.leaves_at:
             decided = state.words.sentinel is not None or self._around.is_decided()
             return Stopped.DECIDED if decided else Stopped.LINGERED
