@@ -88,6 +88,10 @@ def end_of(session_api: SessionApi) -> tuple[str, str]:
     return session_api.report.outcome, session_api.report.reason
 
 
+def test_those_without_tools_are_known_to_who_chooses_them() -> None:
+    assert {name for name in AGENTS if not agent_of(name).capabilities.mcp} == WITHOUT_TOOLS
+
+
 def test_every_agent_has_a_stand_in() -> None:
     assert agent_stand_in.PLAYERS.keys() == AGENTS.keys()
 
