@@ -20,6 +20,8 @@ from minion.agents.surroundings import Surroundings
 
 LEAVE_S = 10.0
 """How long a program may take to leave once it has nothing more to do."""
+TURNS_TO_LEAVE = 2
+"""The turns it may take for its last words once a tool has ended its session: more would only cost."""
 LOOK_S = 0.25
 KEPT_WORDS = 64 * 1024
 """Characters of an agent's words that are kept, the last ones."""
@@ -83,10 +85,14 @@ class _Prompt:
     words: Words = field(default_factory=Words)
     errors: list[str] = field(default_factory=list)
     noise: list[str] = field(default_factory=list)
+    before: int = 0
+    """The session's turns before it."""
     turns: int = 0
     failed: bool = False
     leaves_at: float | None = None
     """By when the program is to be gone."""
+    decided_at: int | None = None
+    """The turn in which a tool ended the session."""
     has_result: bool = False
     result: str = ""
 
@@ -113,7 +119,7 @@ class ProgramConversation:
         given.home.mkdir(parents=True, exist_ok=True)
         write_files(given.home, program.files)
         laid = self._laid = LaidFiles(given.root, given.home.with_name("agent-aside"))
-        state = _Prompt()
+        state = _Prompt(before=around.session.turn)
         requests = around.traffic.model_requests
         try:
             laid.lay(program.tree_files)
@@ -158,8 +164,11 @@ class ProgramConversation:
         session, now = self._around.session, time.monotonic()
         if session.turn > session.brief.limits.turns:
             return Stopped.TURNS
-        if state.leaves_at is None and self._around.is_decided():
-            state.leaves_at = now + LEAVE_S
+        if state.decided_at is None and self._around.is_decided():
+            state.decided_at = session.turn
+            state.leaves_at = state.leaves_at or now + LEAVE_S
+        if state.decided_at is not None and session.turn > state.decided_at + TURNS_TO_LEAVE:
+            return Stopped.DECIDED
         if state.leaves_at is not None and now > state.leaves_at:
             decided = state.words.sentinel is not None or self._around.is_decided()
             return Stopped.DECIDED if decided else Stopped.LINGERED
@@ -202,7 +211,7 @@ class ProgramConversation:
             state.leaves_at = now + LEAVE_S
         elif state.leaves_at is not None and not state.has_result and not self._around.is_decided():
             state.leaves_at = now + LEAVE_S  # it works on: its last words count, and they may be others
-        self._around.teller.tell(self._around.session.turn, said)
+        self._around.teller.tell(state.before + state.turns, said)
 
     def _end(self, state: _Prompt) -> int | None:
         """End the program with all it started, and put the working copy in order."""

@@ -1,55 +1,84 @@
-"""`overlord run --agent NAME`: the user's own program works, and one that is missing is said before anything is made."""
+"""`overlord run --agent` from the outside: who works is shown, and who cannot work is refused before anything is made."""
 
-import json
-import shutil
-import sys
-from pathlib import Path
+from collections.abc import AsyncIterator
 
 import pytest
+import yaml
 
-from overlord.embedded.play import call
-from tests.agents.plays import done
-from tests.local import git
+from tests.local import LocalSession
+from tests.played_agents import PlayedAgent, done
 from tests.quick import quick_desk
 from tests.world import CALC
 
-STAND_IN = Path(__file__).parents[1] / "agents" / "wire_stand_in.py"
+MENDS = [["write", "calc.py", CALC["calc.py"].replace("a - b", "a + b")], done("add() adds")]
+TITLE = "add() subtracts in calc.py"
+
+
+@pytest.fixture
+async def user() -> AsyncIterator[LocalSession]:
+    async with quick_desk() as user:
+        yield user
+
+
+def settings(user: LocalSession, **agents: object) -> None:
+    text = {
+        "process": {"python": user.python},
+        "runner": "process",
+        "sessions": {"grace_s": 2},
+        "agents": agents,
+    }
+    (user.root / "overlord.yaml").write_text(yaml.safe_dump(text))
+
+
+async def test_who_works_is_shown_while_it_works_and_at_the_end(user: LocalSession) -> None:
+    settings(user, opencode=PlayedAgent(user.root, "opencode", MENDS).settings)
+    ended = await user.overlord("run", TITLE, "--agent", "opencode")
+    assert ended.code == 0, ended
+    assert "opencode is at work; it may write calc.py" in ended.out
+    assert "s of work by opencode ·" in ended.out
+    told = await user.overlord("job", "brief", "1", "--repo", ".")
+    assert "a work session of role minion, worked by opencode" in told.out
+
+
+async def test_what_one_agent_could_not_do_is_tried_by_another(user: LocalSession) -> None:
+    stuck = ["words", 'OVERLORD_EVENT {"type":"NEEDS_ESCALATION","reason":"I lack a plan","context":""}']
+    first, second = PlayedAgent(user.root, "claude-code", [stuck]), PlayedAgent(user.root, "codex", MENDS)
+    settings(user, **{"claude-code": first.settings, "codex": second.settings})
+    assert (await user.overlord("run", TITLE, "--agent", "claude-code")).code == 1
+    ended = await user.overlord("retry", "--agent", "codex")
+    assert ended.code == 0, ended
+    assert "codex is at work" in ended.out
+    assert "s of work by claude-code, codex ·" in ended.out
 
 
 @pytest.mark.parametrize(
-    ("agent", "said"),
+    ("words", "told"),
     [
-        ("codex", "there is no codex on the search path that Overlord was started with; install it: `npm install -g @openai/codex`"),
-        ("nobody", "--agent: there is no agent 'nobody'; there is native, claude-code, codex, opencode"),
+        (
+            ("run", TITLE, "--agent", "cluade"),
+            "--agent cluade: there is no agent 'cluade'; did you mean claude-code? There is native,",
+        ),
+        (("run", TITLE, "--agent", "devin"), "--agent devin: there is no agent 'devin'; there is native,"),
+        (
+            ("run", TITLE, "--agent", "acp:nobody-has-this"),
+            "agent acp:nobody-has-this: acp cannot work here: there is no nobody-has-this on the search path",
+        ),
+        (("init", "--agent", "aider"), "agent aider: it takes no tools of Overlord's"),
     ],
-    ids=["missing", "unknown"],
-)  # fmt: skip
-async def test_an_agent_that_cannot_work_here_is_said_before_anything_is_made(
-    agent: str, said: str, tmp_path: Path
+)
+async def test_who_cannot_work_is_refused_before_anything_is_made(
+    user: LocalSession, words: tuple[str, ...], told: str
 ) -> None:
-    async with quick_desk() as user:
-        found = shutil.which("git")
-        assert found
-        (tmp_path / "git").symlink_to(found)
-        ended = await user.overlord(
-            "run", "--agent", agent, "add() subtracts", environment={"PATH": str(tmp_path)}
-        )
-        assert ended.code != 0
-        assert said in ended.err
-        assert git(user.repo, "branch", "--format=%(refname:short)") == "main"
-        assert "Run 1" not in ended.out
+    ended = await user.overlord(*words)
+    assert ended.code == 3
+    assert told in ended.err
+    assert "No runs yet" in (await user.overlord("history")).out
 
 
-async def test_the_users_own_program_takes_a_run_to_a_branch() -> None:
-    async with quick_desk() as user:
-        environment = user.environment({})
-        config = Path(environment["OVERLORD_CONFIG"])
-        command = json.dumps([sys.executable, str(STAND_IN), "codex"])
-        config.write_text(f"{config.read_text()}agents: {{codex: {{command: {command}}}}}\n")
-        script = "import pathlib; p = pathlib.Path('calc.py'); p.write_text(p.read_text().replace('a - b', 'a + b'))"
-        user.model.will(call("shell", command=f'"{sys.executable}" -c "{script}"'), done("add adds"))
-        ended = await user.overlord("run", "--agent", "codex", "add() subtracts in calc.py")
-        assert ended.code == 0, ended.err
-        assert git(user.repo, "show", "minion/issue-1:calc.py") + "\n" == CALC["calc.py"].replace(
-            "a - b", "a + b"
-        )
+async def test_a_name_that_the_settings_have_no_more_is_in_no_later_runs_way(user: LocalSession) -> None:
+    played = PlayedAgent(user.root, "opencode", MENDS).settings
+    settings(user, team={"program": "opencode", **played})
+    assert (await user.overlord("run", TITLE, "--agent", "team")).code == 0
+    settings(user, opencode=played)
+    ended = await user.overlord("run", TITLE, "--agent", "opencode")
+    assert ended.code == 0, ended

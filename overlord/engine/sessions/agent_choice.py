@@ -6,7 +6,7 @@ a person in place of a session that could not work.
 
 from dataclasses import dataclass, replace
 
-from minion.protocol import AgentChoice
+from minion.protocol import WITHOUT_TOOLS, AgentChoice
 from overlord.domain.contracts.contract import Role
 from overlord.domain.job import Job
 from overlord.domain.launch import AgentProgram
@@ -36,14 +36,22 @@ class Chosen:
     """For people: `label agent:codex`, `role coder of the contract`, `settings`."""
 
 
-def chosen(settings: Settings, job: Job, role: Role | None, role_name: str) -> Chosen:
-    """The agent of a job's next session. Raises AgentUnknown with a sentence for a person."""
+def chosen(
+    settings: Settings, job: Job, role: Role | None, role_name: str, *, needs_tools: bool = False
+) -> Chosen:
+    """The agent of a job's next session, which `needs_tools` of ours where they are how it answers. Raises AgentUnknown with a sentence
+    for a person."""
     name, by = _named(settings, job, role, role_name)
     try:
         agent = resolved(name, settings.agents)
     except ValueError as error:
         again = f" Put the label right, {_AGAIN}." if by.startswith("label ") else ""
         raise AgentUnknown(f"The {by} names an agent that cannot work: {error}.{again}") from None
+    if needs_tools and agent.program in WITHOUT_TOOLS:
+        raise AgentUnknown(
+            f"The {by} names {agent.name}, which takes no tools of Overlord's, and the role {role_name} answers with them. Choose another"
+            " agent for it."
+        )
     own = settings.agents.get(agent.name)
     model = own.model if own is not None else ""
     candidates = settings.models[model or settings.space(job.space).model]

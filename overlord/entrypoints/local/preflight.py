@@ -2,6 +2,7 @@
 
 import asyncio
 
+from minion.protocol import WITHOUT_TOOLS
 from overlord.domain.model_fault import FaultKind, ModelFault
 from overlord.entrypoints.doctor.model import check_endpoint
 from overlord.entrypoints.local.local_session import LocalSession
@@ -41,7 +42,16 @@ async def check_agent(settings: Settings, runner: Runner, name: str) -> None:
         if program is not None:
             await runner.agent_version(program)
     except (RunnerRefused, RunnerUnavailable) as error:
-        raise SettingsError(str(error)) from error
+        raise SettingsError(f"agent {name}: {error}") from error
+
+
+def check_takes_tools(settings: Settings, agent: str) -> None:
+    """Raises SettingsError for an agent that cannot answer with a tool of ours, as the architect of a contract does."""
+    if resolved(agent, settings.agents).program in WITHOUT_TOOLS:
+        raise SettingsError(
+            f"agent {agent}: it takes no tools of Overlord's, and an architect answers with them; name another one in --agent, as"
+            " native, claude-code or codex"
+        )
 
 
 async def _check(local_session: LocalSession, settings: Settings) -> None:
