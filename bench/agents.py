@@ -2,9 +2,11 @@
 
 A stand-in plays each agent's output and takes no time of its own. *Start* is the session's process start to the agent's first model
 request at the session API, less what the program takes for that when it is run bare. *Exit* is the program's last moment (the native
-agent's: its last answer) to the report, less what the bare program needs to be gone. Both are those of a session without a container.
+agent's: its last answer) to the report, less what the bare program needs to be gone. Both are those of a session without a container,
+with a ready copy of its repository, as Overlord keeps one.
 """
 
+import asyncio
 import json
 import os
 import subprocess
@@ -19,6 +21,7 @@ from statistics import median
 
 from bench.far_end import loopback
 from bench.minion import repository
+from bench.start import made_copy
 from bench.table import Figure, publish
 from minion.agents.registry import AGENTS
 from minion.protocol import ACP, NATIVE, AgentChoice, Outcome
@@ -30,7 +33,7 @@ ROUNDS = 9
 GOAL_MS = 150.0
 NAMES = (*AGENTS, ACP)
 _END = 'The mark is set.\nOVERLORD_EVENT {"type": "PHASE_COMPLETE", "summary": "The mark is set."}'
-_WORK = '''
+_WORK = """
 def work():
     url = os.environ["OPENAI_BASE_URL"].partition("//")[2]
     host, _, port = url.partition("/")[0].partition(":")
@@ -46,7 +49,7 @@ def work():
 def leave():
     with open(PLACE + "/left", "w") as file:
         file.write(repr(time.perf_counter()))
-'''
+"""
 _SPOKEN = """
 import os, time, _socket
 work()
@@ -112,6 +115,7 @@ def session(name: str) -> Run:
             agent = AgentChoice(name=name, program=name, command=(str(_program(name, place)),))
         session_api = stack.enter_context(opened(place / "door", repository(), agent=agent))
         session_api.remembers = False
+        ready, _ = asyncio.run(made_copy(place / "home", session_api))
         session_api.will(call("edit_file", path="MARKS", old="mark 0\n", new="mark 1\n"), done("It is set."))
         environment = {
             "PATH": os.environ["PATH"],
@@ -120,6 +124,7 @@ def session(name: str) -> Run:
             "MINION_SCOPE": session_api.brief.scope.to_json(),
             "OVERLORD_URL": session_api.url,
             "MINION_WORK": str(place / "work"),
+            "MINION_READY": str(ready),
         }
         with (place / "log").open("wb") as log:
             began = time.perf_counter()
