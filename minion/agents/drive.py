@@ -39,7 +39,9 @@ class Words:
         self.refused: list[str] = []
         """Why lines that looked like sentinels were none; taken out by whoever tells of them."""
         self._run: list[str] = []
-        """The pieces of text since it last did anything else."""
+        """The pieces of text since it last did anything else,"""
+        self._size = 0
+        """and how long they are together."""
         self._ended = False
 
     @property
@@ -49,13 +51,15 @@ class Words:
     def add(self, text: str, *, is_partial: bool = False) -> Sentinel | None:
         """Take words in; the sentinel that is complete with them. With `is_partial` they go on where the ones before stopped."""
         if self._ended:
-            self._run, self._ended = [], False
+            self._run, self._size, self._ended = [], 0, False
         if is_partial and self._run:
             self._run[-1] += text
         else:
             self._run.append(text)
-        if sum(map(len, self._run)) > 2 * KEPT_WORDS:
+        self._size += len(text) + 1
+        if self._size > 2 * KEPT_WORDS:
             self._run = [self.text]
+            self._size = len(self._run[0])
         return None if is_partial else self._look(text)
 
     def end_run(self) -> Sentinel | None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from minion.agents.drive import Words
+from minion.agents.drive import KEPT_WORDS, Words
 from minion.agents.sentinel import (
     LONGEST_LINE,
     LONGEST_TEXT,
@@ -115,6 +115,18 @@ def test_last_words_are_those_since_it_did_something() -> None:
     assert words.text == "Then.\nLast."
     assert words.sentinel is not None
     assert words.sentinel.text == "q"
+
+
+def test_of_many_words_the_last_are_kept() -> None:
+    words = Words()
+    for number in range(40_000):
+        words.add(f"line {number}")
+    kept = words.text.splitlines()
+    assert len(words.text) > KEPT_WORDS - 20
+    assert kept[1:] == [f"line {number}" for number in range(40_001 - len(kept), 40_000)]
+    words.end_run()
+    words.add("Over.")
+    assert words.text == "Over."
 
 
 def test_why_a_line_was_passed_over_is_kept() -> None:
