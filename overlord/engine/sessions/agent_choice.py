@@ -6,7 +6,7 @@ a person in place of a session that could not work.
 
 from dataclasses import dataclass, replace
 
-from minion.protocol import AgentChoice
+from minion.protocol import ACP, AgentChoice, read_agent_name
 from overlord.domain.contracts.contract import Role
 from overlord.domain.job import Job
 from overlord.domain.launch import AgentProgram
@@ -35,13 +35,19 @@ class Chosen:
     """For people: `label agent:codex`, `role coder of the contract`, `settings`."""
 
 
-def chosen(settings: Settings, job: Job, role: Role | None, role_name: str) -> Chosen:
-    """The agent of a job's next session. Raises AgentUnknown with a sentence for a person."""
+def chosen(settings: Settings, job: Job, role: Role | None, role_name: str, *, is_walled: bool) -> Chosen:
+    """The agent of a job's next session. Raises AgentUnknown with a sentence for a person. `is_walled` says whether sessions run where
+    a command of anybody's choosing harms nothing."""
     name, by = _named(settings, job, role, role_name)
     try:
         agent = resolved(name, settings.agents)
     except ValueError as error:
         raise AgentUnknown(f"The {by} names an agent that cannot work: {error}.") from None
+    if not is_walled and not _is_the_operators(settings, job, agent):
+        raise AgentUnknown(
+            f"The {by} names a command, and sessions run as plain processes here, where it would be started with the operator's own"
+            " rights. Name the agent in the settings (agents.NAME.program), and then that name; or run sessions in containers."
+        )
     own = settings.agents.get(agent.name)
     model = own.model if own is not None else ""
     candidates = settings.models[model or settings.space(job.space).model]
@@ -72,6 +78,14 @@ def _named(settings: Settings, job: Job, role: Role | None, role_name: str) -> t
     if role is not None and role.agent is not None:
         return role.agent, f"role {role_name} of the contract"
     return space.agent, "settings"
+
+
+def _is_the_operators(settings: Settings, job: Job, agent: AgentChoice) -> bool:
+    """Whether what is started is a known program, or a command that the settings name: a label and a contract are words of others."""
+    space = settings.space(job.space)
+    named = {space.agent, space.issue_agents.get(job.issue.number, space.agent)}
+    is_named = agent.name in {*settings.agents, *map(read_agent_name, named)}
+    return is_named or not agent.name.startswith(f"{ACP}:")
 
 
 def _check_wire(settings: Settings, agent: AgentChoice, *, candidates_of: str) -> None:

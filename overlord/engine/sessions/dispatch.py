@@ -113,7 +113,8 @@ async def _prepare_work(parts: Parts, job: Job) -> Progress:
 async def _agent(parts: Parts, job: Job) -> Chosen:
     """Who works in the next session. Raises AgentUnknown."""
     role_name, role = await brief.worker(parts, job)
-    return agent_choice.chosen(parts.settings, job, role, role_name)
+    is_walled = parts.runner.capabilities.isolates_files
+    return agent_choice.chosen(parts.settings, job, role, role_name, is_walled=is_walled)
 
 
 async def _prepare_session(parts: Parts, job: Job, base: Sha, branch: str, given: Given) -> Progress:

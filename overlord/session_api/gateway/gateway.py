@@ -4,6 +4,7 @@ An endpoint that is busy, silent or cut off before it said anything is asked aga
 has begun is never asked for twice. All of it is the same for every wire; `client_request` says how a request gets to an endpoint.
 """
 
+import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -72,11 +73,15 @@ async def ask(
 ) -> Response:
     """A session's request: 400 for what is not passed on, 402 when a budget is spent, 502 when no endpoint replied."""
     account = await account_of(parts, session)
-    body = parsed(await http.read_bytes(request, limit=MAX_REQUEST_BYTES))
-    asked = ClientRequest.read(
-        parts.settings, account, body, wire, model=model, stream=stream, headers=headers
-    )
-    return await answer(parts, account, asked)
+    raw = await http.read_bytes(request, limit=MAX_REQUEST_BYTES)
+
+    def read() -> ClientRequest:
+        body = parsed(raw)
+        return ClientRequest.read(
+            parts.settings, account, body, wire, model=model, stream=stream, headers=headers
+        )
+
+    return await answer(parts, account, await asyncio.to_thread(read))
 
 
 async def answer(parts: SessionApiParts, account: Account, asked: ClientRequest) -> Response:
@@ -87,7 +92,7 @@ async def answer(parts: SessionApiParts, account: Account, asked: ClientRequest)
     problem = ""
     for index, candidate in enumerate(candidates, start=1):
         try:
-            sent = asked.for_endpoint(settings, candidate)
+            sent = await asyncio.to_thread(asked.for_endpoint, settings, candidate)
         except WireError as error:
             problem = str(error)
             continue

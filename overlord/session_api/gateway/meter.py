@@ -30,6 +30,8 @@ log = structlog.get_logger()
 
 CLIENT_GONE = 499
 """The status on record of an exchange whose end nobody waited for."""
+FASTEST = 100
+"""Tokens a second that a model is taken to have made meanwhile, thoughts that nobody sees included."""
 OF_THE_PROVIDER = 20_000
 """Tokens that a provider may add to a request: how tools are called, and words of its own."""
 
@@ -127,7 +129,14 @@ class Meter:
         told = content.usage if content is not None else None
         if told is not None and self._can_be(told, least):
             return told
-        return TokenUsage(prompt=self._prompt, completion=least)
+        return TokenUsage(prompt=self._prompt, completion=max(least, self._unseen()))
+
+    def _unseen(self) -> int:
+        """What a reply has cost at most whose end its client did not wait for, since its thoughts are told only then."""
+        if self.status != CLIENT_GONE:
+            return 0
+        took_s = self._parts.clock.monotonic() - self._began_at
+        return min(self._sent.request.completion, int(took_s) * FASTEST)
 
     def _can_be(self, told: TokenUsage, least: int) -> bool:
         """Whether an endpoint can have used this: something was sent, in no more tokens than it has bytes, and a reply is no nothing

@@ -25,6 +25,8 @@ _WORDS = re.compile(r"[A-Za-z0-9-]{1,100}(?: ?, ?[A-Za-z0-9-]{1,100}){0,30}")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _PASSED_ON = {"anthropic-beta": _WORDS, "anthropic-version": _DATE}
 """Headers that say how a body is to be read, each with what it may be."""
+_DEARER = ("context-1m", "fast-mode")
+"""What betas begin with that make a token cost more than its price in the settings."""
 
 
 def unknown(method: str, path: str) -> HTTPException:
@@ -46,9 +48,14 @@ async def messages(request: Request, parts: SessionApiParts, session: Session) -
     headers = {
         name: value
         for name, pattern in _PASSED_ON.items()
-        if pattern.fullmatch(value := request.headers.get(name, ""))
+        if pattern.fullmatch(value := _without_dearer(request.headers.get(name, "")))
     }
     return await gateway.ask(request, parts, session, Wire.MESSAGES, headers=headers)
+
+
+def _without_dearer(value: str) -> str:
+    words = [word for word in map(str.strip, value.split(",")) if not word.startswith(_DEARER)]
+    return ",".join(words)
 
 
 async def responses(request: Request, parts: SessionApiParts, session: Session) -> Response:
