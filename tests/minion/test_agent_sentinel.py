@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from minion.agents.drive import Words
+from minion.agents.drive import MOST_REFUSED, Words
 from minion.agents.sentinel import (
     LONGEST_LINE,
     LONGEST_TEXT,
@@ -115,6 +115,13 @@ def test_last_words_are_those_since_it_did_something() -> None:
     assert words.text == "Then.\nLast."
     assert words.sentinel is not None
     assert words.sentinel.text == "q"
+
+
+def test_people_are_told_of_few_lines_that_were_passed_over() -> None:
+    words = Words()
+    for _ in range(50):
+        words.add("OVERLORD_EVENT {}\n" * 1000)
+    assert len(words.refused) == MOST_REFUSED
 
 
 def test_why_a_line_was_passed_over_is_kept() -> None:

@@ -71,7 +71,9 @@ async def test_what_is_no_json_object_is_refused(body: bytes) -> None:
 
 async def test_a_number_without_end_is_refused() -> None:
     async with open_gate(EmbeddedModel()) as gate, await gate.client() as client:
-        reply = await client.post(COMPLETIONS_PATH, content=request(temperature=7).replace(b": 7", b": 1e999"))
+        reply = await client.post(
+            COMPLETIONS_PATH, content=request(temperature=7).replace(b": 7", b": 1e999")
+        )
         assert reply.status_code == 400
         assert "a number without end" in reply.json()["error"]["message"]
         assert await gate.rows() == []
