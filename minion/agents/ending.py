@@ -165,8 +165,13 @@ class AgentSession:
 
     def _widened(self) -> str:
         """What it is told whose scope was widened in its last prompt: its own permissions are wider with the next."""
-        scope, turns_left = self._session.territory.scope, self._session.turn < self._session.brief.limits.turns
-        return f"You may now write: {scope.describe()}. {_GO_ON}" if scope != self._scope and turns_left else ""
+        scope, turns_left = (
+            self._session.territory.scope,
+            self._session.turn < self._session.brief.limits.turns,
+        )
+        return (
+            f"You may now write: {scope.describe()}. {_GO_ON}" if scope != self._scope and turns_left else ""
+        )
 
     def _finished(self, summary: str, found: Sentinel | None = None) -> Report | str:
         """An agent that says it is done, by a sentinel line (`found`) or by leaving in good order."""

@@ -72,7 +72,9 @@ async def world_of(*programs: str, **overrides: object) -> AsyncIterator[World]:
                 pytest.fail(f"the engine has no image {image}: make real-agents builds it")
     finally:
         engine.close()
-    async with made_world(FILES, runner="docker", sessions={"grace_s": 5}, docker={"image": IMAGE}, **overrides) as world:
+    async with made_world(
+        FILES, runner="docker", sessions={"grace_s": 5}, docker={"image": IMAGE}, **overrides
+    ) as world:
         yield world
 
 
@@ -232,7 +234,12 @@ def cursor_image(tmp_path: Path) -> Iterator[str]:
     docker("build", "--quiet", "--tag", CURSOR_IMAGE, str(tmp_path))
     yield CURSOR_IMAGE
     volumes = docker("volume", "ls", "--quiet", "--filter", "label=overlord.agent=cursor").split()
-    ours = [name for name in volumes if docker("volume", "inspect", "--format", '{{index .Labels "overlord.agent.image"}}', name) == CURSOR_IMAGE]
+    ours = [
+        name
+        for name in volumes
+        if docker("volume", "inspect", "--format", '{{index .Labels "overlord.agent.image"}}', name)
+        == CURSOR_IMAGE
+    ]
     for what, names in (("volume", ours), ("image", [CURSOR_IMAGE])):
         subprocess.run(["docker", what, "rm", "--force", *names], check=False, capture_output=True)
 

@@ -1,6 +1,8 @@
 """What a session may not ask for: each is refused with its name before anything is reserved or sent."""
 
+import asyncio
 import json
+import threading
 from typing import Any
 
 import pytest
@@ -9,7 +11,7 @@ from minion.protocol import COMPLETIONS_PATH
 from overlord.embedded import play
 from overlord.embedded.model import EmbeddedModel
 from overlord.session_api.gateway import gateway, relay
-from tests.session_api.gate import open_gate, request
+from tests.session_api.gate import DEADLINE_S, open_gate, request
 
 USER = {"role": "user"}
 
@@ -95,6 +97,24 @@ async def test_more_values_than_any_conversation_has_are_refused_before_they_are
         assert reply.status_code == 413
         assert "the request has more than 200,000 values" in reply.json()["error"]["message"]
         assert await gate.rows() == []
+
+
+async def test_a_session_has_one_request_read_at_a_time_and_keeps_no_other_waiting() -> None:
+    async with open_gate(EmbeddedModel()) as gate:
+        parts, begun, go = gate.keeper.parts, threading.Semaphore(0), threading.Event()
+
+        def read() -> bool:
+            begun.release()
+            return go.wait(DEADLINE_S)
+
+        mine = [asyncio.create_task(parts.beside("mine", read)) for _ in range(100)]
+        await asyncio.to_thread(begun.acquire)
+        assert await parts.beside("another", lambda: "read") == "read"
+        assert not begun.acquire(blocking=False)
+        go.set()
+        assert all(await asyncio.gather(*mine))
+        del mine
+        assert dict(parts.reading) == {}
 
 
 async def test_a_long_text_is_no_flood_whatever_stands_in_it() -> None:

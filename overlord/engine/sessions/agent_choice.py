@@ -74,7 +74,9 @@ def _named(settings: Settings, job: Job, role: Role | None, role_name: str) -> t
         return name, "settings of this issue"
     labels = sorted({label for label in job.issue.labels if label.casefold().startswith(LABEL)})
     if len(labels) > 1:
-        raise AgentUnknown(f"The labels {' and '.join(labels)} each name an agent. Take one of them off, {_AGAIN}.")
+        raise AgentUnknown(
+            f"The labels {' and '.join(labels)} each name an agent. Take one of them off, {_AGAIN}."
+        )
     if labels:
         return labels[0][len(LABEL) :], f"label {labels[0]}"
     if role is not None and role.agent is not None:

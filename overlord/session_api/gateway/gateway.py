@@ -4,7 +4,6 @@ An endpoint that is busy, silent or cut off before it said anything is asked aga
 has begun is never asked for twice. All of it is the same for every wire; `client_request` says how a request gets to an endpoint.
 """
 
-import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -81,7 +80,7 @@ async def ask(
             parts.settings, account, body, wire, model=model, stream=stream, headers=headers
         )
 
-    return await answer(parts, account, await asyncio.to_thread(read))
+    return await answer(parts, account, await parts.beside(account.id, read))
 
 
 async def answer(parts: SessionApiParts, account: Account, asked: ClientRequest) -> Response:
@@ -92,7 +91,7 @@ async def answer(parts: SessionApiParts, account: Account, asked: ClientRequest)
     problem = ""
     for index, candidate in enumerate(candidates, start=1):
         try:
-            sent = await asyncio.to_thread(asked.for_endpoint, settings, candidate)
+            sent = await parts.beside(account.id, partial(asked.for_endpoint, settings, candidate))
         except WireError as error:
             problem = str(error)
             continue

@@ -78,20 +78,29 @@ async def gemini(request: Request, parts: SessionApiParts, session: Session) -> 
 async def count_tokens(request: Request, parts: SessionApiParts, session: Session) -> Response:
     """`POST /v1/messages/count_tokens`: an estimate that errs on the dear side."""
     account = await gateway.account_of(parts, session)
-    body = parsed(await http.read_bytes(request, limit=gateway.MAX_REQUEST_BYTES))
-    ClientRequest.read(parts.settings, account, body, Wire.MESSAGES)
-    return JSONResponse({"input_tokens": messages_wire.count_tokens(body)})
+    raw = await http.read_bytes(request, limit=gateway.MAX_REQUEST_BYTES)
+
+    def counted() -> int:
+        body = parsed(raw)
+        ClientRequest.read(parts.settings, account, body, Wire.MESSAGES)
+        return messages_wire.count_tokens(body)
+
+    return JSONResponse({"input_tokens": await parts.beside(account.id, counted)})
 
 
 async def _count_gemini(request: Request, parts: SessionApiParts, session: Session, model: str) -> Response:
     account = await gateway.account_of(parts, session)
-    body = parsed(await http.read_bytes(request, limit=gateway.MAX_REQUEST_BYTES))
-    inner = body.get("generateContentRequest", body)
-    content = (
-        {key: value for key, value in inner.items() if key != "model"} if isinstance(inner, dict) else {}
-    )
-    ClientRequest.read(parts.settings, account, content, Wire.GEMINI, model=model)
-    return JSONResponse(gemini_wire.count_tokens(body))
+    raw = await http.read_bytes(request, limit=gateway.MAX_REQUEST_BYTES)
+
+    def counted() -> Mapping[str, Any]:
+        body = parsed(raw)
+        inner = body.get("generateContentRequest", body)
+        content = inner if isinstance(inner, dict) else {}
+        content = {key: value for key, value in content.items() if key != "model"}
+        ClientRequest.read(parts.settings, account, content, Wire.GEMINI, model=model)
+        return gemini_wire.count_tokens(body)
+
+    return JSONResponse(await parts.beside(account.id, counted))
 
 
 async def models(request: Request, parts: SessionApiParts, session: Session) -> Response:
