@@ -354,6 +354,30 @@ async def test_a_cache_that_costs_more_than_the_budget_is_set_aside_before() -> 
 
 
 @pytest.mark.parametrize(
+    ("block", "tokens"),
+    [
+        (
+            {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "AA"}},
+            300_000,
+        ),
+        ({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA"}}, 29_000),
+    ],
+)
+async def test_pictures_cost_what_the_endpoint_says_however_few_bytes_they_have(
+    block: dict[str, Any], tokens: int
+) -> None:
+    value = json.loads(MESSAGES.reply.pieces[0])
+    usage = {"input_tokens": tokens, "output_tokens": 5}
+    endpoint = endpoint_of(MESSAGES, whole({**value, "usage": usage}), whole({**value, "usage": None}))
+    async with open_gate(endpoint, model=speaking(Wire.MESSAGES)) as gate:
+        for _ in range(2):
+            await ask(gate, MESSAGES, messages=[{"role": "user", "content": [block]}])
+        told, estimated = await gate.settled()
+        assert told["prompt"] == tokens
+        assert (estimated["prompt"] > 1_600) is (block["type"] == "image")
+
+
+@pytest.mark.parametrize(
     "usage",
     [
         {"input_tokens": 0, "output_tokens": 0},

@@ -25,9 +25,7 @@ class Requests:
         self._guard = Guard(given.permissions, given.root)
         names = "|".join(re.escape(server.name) for server in given.servers)
         # As a word of its own: the server `it` has no tool `edit`.
-        self._is_of_server = (
-            re.compile(rf"(?<![A-Za-z0-9-])(?:{names})(?![A-Za-z0-9-])") if names else None
-        )
+        self._is_of_server = re.compile(rf"(?<![A-Za-z0-9-])(?:{names})(?![A-Za-z0-9-])") if names else None
 
     def remember(self, call: Message) -> bool:
         """What was said of a call so far: the question whether it may run can leave that out. Whether the call is a new one."""

@@ -107,6 +107,14 @@ AGENTS = (
         says="assert",
     ),
     Mutant(
+        name="what pictures cost is believed",
+        file="overlord/session_api/gateway/meter.py",
+        before="return len(body) + OF_THE_PROVIDER + pictures",
+        after="return len(body) + OF_THE_PROVIDER",
+        tests=(f"{_WIRES}::test_pictures_cost_what_the_endpoint_says_however_few_bytes_they_have",),
+        says="assert",
+    ),
+    Mutant(
         name="who leaves before the end pays for the time",
         file="overlord/session_api/gateway/meter.py",
         before="completion=max(least, self._unseen())",
