@@ -26,6 +26,8 @@ LOOK_S = 0.25
 KEPT_WORDS = 64 * 1024
 """Characters of an agent's words that are kept, the last ones."""
 KEPT_ERROR = 4_000
+MOST_REFUSED = 20
+"""Lines of one prompt that look like sentinels and are none, of which people are told."""
 KEPT_LINES = 40
 """Lines of output that are no events, kept in case they say what went wrong."""
 
@@ -38,6 +40,7 @@ class Words:
         """The last one there was."""
         self.refused: list[str] = []
         """Why lines that looked like sentinels were none; taken out by whoever tells of them."""
+        self._refusals = 0
         self._run: list[str] = []
         """The pieces of text since it last did anything else,"""
         self._size = 0
@@ -76,7 +79,9 @@ class Words:
                 try:
                     found = read_sentinel(line)
                 except NoSentinel as error:
-                    self.refused.append(f"A sentinel line was passed over: {error}: {line[:200]}")
+                    self._refusals += 1
+                    if self._refusals <= MOST_REFUSED:
+                        self.refused.append(f"A sentinel line was passed over: {error}: {line[:200]}")
         if found is not None:
             self.sentinel = found
         return found

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from overlord.domain.text.redaction import Redactor
 from overlord.home import Home
@@ -23,6 +25,8 @@ from overlord.settings.load import Settings
 from overlord.settings.model import PRIMARY
 from overlord.store.database import Database
 from overlord.wakeup import Wakeup
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +57,8 @@ class SessionApiParts:
     pushes: Pushes = field(default_factory=Pushes)
     journal: Journal = field(default_factory=Journal)
     mcp_conversations: Conversations = field(default_factory=Conversations)
+    reading: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
+    """By account: its requests to a model are read and written one after another, beside the daemon's other work."""
     transcripts: Transcripts = field(init=False)
     outages: Outages = field(init=False)
 
@@ -76,3 +82,9 @@ class SessionApiParts:
 
     def endpoint(self, name: str) -> Model:
         return self.model if name == PRIMARY else self.spare_models[name]
+
+    async def beside(self, account: str, make: Callable[[], Made]) -> Made:
+        """What `make` makes of an account's request, in a thread: the largest takes a second, and each account has one at a time."""
+        lock = self.reading.setdefault(account, asyncio.Lock())
+        async with lock:
+            return await asyncio.to_thread(make)

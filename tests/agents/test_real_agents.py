@@ -72,7 +72,9 @@ async def world_of(*programs: str, **overrides: Any) -> AsyncIterator[World]:
                 pytest.fail(f"the engine has no image {image}: make real-agents builds it")
     finally:
         engine.close()
-    async with made_world(FILES, runner="docker", sessions={"grace_s": 5}, **overrides) as world:
+    async with made_world(
+        FILES, runner="docker", sessions={"grace_s": 5}, docker={"image": IMAGE}, **overrides
+    ) as world:
         yield world
 
 

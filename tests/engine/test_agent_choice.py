@@ -8,6 +8,7 @@ from minion.protocol import AgentChoice
 from overlord.domain.decision import Subject
 from overlord.domain.event import EventName
 from overlord.domain.job import JobState
+from overlord.domain.launch import RunnerCapabilities
 from overlord.engine.sessions import dispatch
 from overlord.store import ledger, sessions
 from tests.engine.stage import Stage, made_stage
@@ -87,8 +88,31 @@ async def test_a_name_of_the_settings_has_its_program_its_model_and_its_argument
 
 
 async def test_any_agent_that_speaks_acp_is_named_by_its_command(stage: Stage) -> None:
+    stage.runner.capabilities = RunnerCapabilities(
+        isolates_files=True, isolates_network=True, limits_memory=True
+    )
     found = await chosen(stage, "agent:acp:goose  acp")
     assert (found["name"], found["program"], found["command"]) == ("acp:goose acp", "acp", ["goose", "acp"])
+
+
+async def test_among_plain_processes_a_label_starts_no_command_of_its_own(stage: Stage) -> None:
+    said = await refused(stage, "agent:acp:sh -c id")
+    assert "The label agent:acp:sh -c id names a command, and sessions run as plain processes here" in said
+
+
+async def test_among_plain_processes_a_contract_starts_no_command_of_its_own() -> None:
+    own = {**CALC, ".nebulus/contract/contract.yaml": CONTRACT.replace("aider", "'acp:sh -c id'")}
+    async with made_stage(own) as stage:
+        assert "The role coder of the contract names a command" in await refused(stage)
+
+
+async def test_among_plain_processes_the_settings_name_commands() -> None:
+    async with made_stage(spaces={REPO: {"issue_agents": {1: "acp:goose acp"}}}) as stage:
+        assert (await chosen(stage, "agent:codex"))["command"] == ["goose", "acp"]
+    async with made_stage(agent="acp:goose acp") as stage:
+        assert (await chosen(stage, "agent:acp:goose  acp"))["command"] == ["goose", "acp"]
+    async with made_stage(agents={"goose": {"program": "acp:goose acp"}}) as stage:
+        assert (await chosen(stage, "agent:goose"))["command"] == ["goose", "acp"]
 
 
 async def test_the_ledger_says_which_agent_works_and_who_chose_it(stage: Stage) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.engine import LENT, OwnEngine
+from tests.faults.mutants.agents import AGENTS
 from tests.faults.mutants.contracts import CONTRACTS
 from tests.faults.mutants.core import CORE
 from tests.faults.mutants.forge import FORGE
@@ -38,6 +39,7 @@ CAUGHT = 1
 
 
 MUTANTS: tuple[Mutant, ...] = (
+    *AGENTS,
     *CONTRACTS,
     *CORE,
     *FORGE,

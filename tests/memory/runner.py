@@ -55,7 +55,6 @@ class MemoryRunner:
     """A runner over a state. Without a program a session runs until a test says how it ends."""
 
     name = "memory"
-    capabilities = RunnerCapabilities(isolates_files=False, isolates_network=False, limits_memory=False)
 
     def __init__(
         self,
@@ -65,6 +64,9 @@ class MemoryRunner:
         layers: ProcessLayers | None = None,
     ) -> None:
         """`layers`: environments that have files, in the place of mere names."""
+        self.capabilities = RunnerCapabilities(
+            isolates_files=False, isolates_network=False, limits_memory=False
+        )
         self._program = program
         self._layers = layers
         self.state = state or State()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from minion.agents.drive import KEPT_WORDS, Words
+from minion.agents.drive import KEPT_WORDS, MOST_REFUSED, Words
 from minion.agents.sentinel import (
     LONGEST_LINE,
     LONGEST_TEXT,
@@ -127,6 +127,13 @@ def test_of_many_words_the_last_are_kept() -> None:
     words.end_run()
     words.add("Over.")
     assert words.text == "Over."
+
+
+def test_people_are_told_of_few_lines_that_were_passed_over() -> None:
+    words = Words()
+    for _ in range(50):
+        words.add("OVERLORD_EVENT {}\n" * 1000)
+    assert len(words.refused) == MOST_REFUSED
 
 
 def test_why_a_line_was_passed_over_is_kept() -> None:

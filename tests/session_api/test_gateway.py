@@ -93,6 +93,20 @@ async def test_a_client_that_goes_away_is_paid_for(model: EmbeddedModel) -> None
         assert row["prompt"] > 0 and row["completion"] > 0
 
 
+async def test_a_client_that_goes_away_pays_for_the_time_in_which_a_model_may_have_thought(
+    model: EmbeddedModel,
+) -> None:
+    model.will(play.say("word " * 200_000), play.say("word " * 200_000))
+    async with open_gate(model, budget={"completion_tokens": 60_000}) as gate:
+        for waited_s, tokens in ((500.0, 50_000), (9_000.0, 60_000)):
+            async with await gate.client() as client:
+                content = request(stream=True)
+                async with client.stream("POST", COMPLETIONS_PATH, content=content) as reply:
+                    await anext(reply.aiter_raw())
+                    gate.clock.move(waited_s)
+            assert (await gate.settled())[-1]["completion"] == tokens
+
+
 async def test_a_stream_under_way_when_its_door_closes_ends_its_connection_and_is_no_fault(
     model: EmbeddedModel, caplog: pytest.LogCaptureFixture
 ) -> None:

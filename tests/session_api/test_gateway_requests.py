@@ -1,6 +1,8 @@
 """What a session may not ask for: each is refused with its name before anything is reserved or sent."""
 
+import asyncio
 import json
+import threading
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from overlord.domain.wires.wire import Wire
 from overlord.embedded import play
 from overlord.embedded.model import EmbeddedModel
 from overlord.session_api.gateway import gateway, relay
-from tests.session_api.gate import open_gate
+from tests.session_api.gate import DEADLINE_S, open_gate, request
 from tests.session_api.wire_endpoints import Said, WireEndpoint
 
 USER = {"role": "user"}
@@ -48,6 +50,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (saying({"type": "file", "file": {"file_id": "f"}}), "content of type 'file'"),
     (saying({"type": "input_audio"}), "content of type 'input_audio'"),
     (saying("text"), "content of type 'None'"),
+    (saying({"type": []}), "content of type '[]'"),
 ]
 
 
@@ -68,6 +71,77 @@ async def test_what_is_no_json_object_is_refused(body: bytes) -> None:
     async with open_gate(EmbeddedModel()) as gate, await gate.client() as client:
         reply = await client.post(COMPLETIONS_PATH, content=body)
         assert (reply.status_code, reply.json()["error"]["code"]) == (400, "http_400")
+
+
+async def test_a_number_without_end_is_refused() -> None:
+    async with open_gate(EmbeddedModel()) as gate, await gate.client() as client:
+        reply = await client.post(
+            COMPLETIONS_PATH, content=request(temperature=7).replace(b": 7", b": 1e999")
+        )
+        assert reply.status_code == 400
+        assert "a number without end" in reply.json()["error"]["message"]
+        assert await gate.rows() == []
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [
+        b"[" + b"[]," * 250_000 + b"[]]",
+        b"[" + b"1," * 250_000 + b"1]",
+        b"[" + b'"\\\\",' * 250_000 + b"1]",
+        b'"' + b"," * 2_100_000 + b'"',
+    ],
+)
+async def test_more_values_than_any_conversation_has_are_refused_before_they_are_read(flood: bytes) -> None:
+    async with open_gate(EmbeddedModel()) as gate, await gate.client() as client:
+        body = request(temperature=7).replace(b": 7", b": " + flood)
+        reply = await client.post(COMPLETIONS_PATH, content=body)
+        assert reply.status_code == 413
+        assert "the request has more than 200,000 values" in reply.json()["error"]["message"]
+        assert await gate.rows() == []
+
+
+async def test_a_session_has_one_request_read_at_a_time_and_keeps_no_other_waiting() -> None:
+    async with open_gate(EmbeddedModel()) as gate:
+        parts, begun, go = gate.keeper.parts, threading.Semaphore(0), threading.Event()
+
+        def read() -> bool:
+            begun.release()
+            return go.wait(DEADLINE_S)
+
+        mine = [asyncio.create_task(parts.beside("mine", read)) for _ in range(100)]
+        await asyncio.to_thread(begun.acquire)
+        assert await parts.beside("another", lambda: "read") == "read"
+        assert not begun.acquire(blocking=False)
+        go.set()
+        assert all(await asyncio.gather(*mine))
+        del mine
+        assert dict(parts.reading) == {}
+
+
+async def test_a_long_text_is_no_flood_whatever_stands_in_it() -> None:
+    model = EmbeddedModel()
+    model.will(play.say("Read."))
+    async with open_gate(model, budget={"session_tokens": 10**9}) as gate:
+        text = '[1, {"a": "\\"}], ' * 60_000
+        assert (await gate.ask(messages=[{**USER, "content": text}])).status_code == 200
+
+
+async def test_no_cache_is_asked_for_that_costs_more_than_the_plain_one() -> None:
+    model = EmbeddedModel()
+    model.will(play.say("Kept."))
+    dear, plain = {"type": "ephemeral", "ttl": "1h"}, {"type": "ephemeral"}
+    form = {"type": "object", "properties": {"cache_control": {"type": "string"}, "ttl": {}}}
+    tool = {"type": "function", "function": {"name": "f", "parameters": form}}
+    async with open_gate(model) as gate:
+        part = {"type": "text", "text": "Hello", "cache_control": dear}
+        reply = await gate.ask(
+            messages=[{**USER, "content": [part]}], tools=[{**tool, "cache_control": dear}]
+        )
+        assert reply.status_code == 200
+        sent = json.loads(model.requests[0].body)
+        assert sent["messages"][0]["content"] == [{**part, "cache_control": plain}]
+        assert sent["tools"] == [{**tool, "cache_control": plain}]
 
 
 async def test_images_as_data_and_plain_functions_pass() -> None:

@@ -274,6 +274,11 @@ async def test_no_key_reaches_a_session_and_no_sign_in_of_a_session_goes_out(cas
             ("2024-01-01", "one-2025-01-01,two-2025-02-02"),
         ),
         ({"anthropic-version": "x", "anthropic-beta": "one; key=sk"}, ("2023-06-01", None)),
+        (
+            {"anthropic-beta": "one, context-1m-2025-08-07,fast-mode-2026-02-01 ,two"},
+            ("2023-06-01", "one,two"),
+        ),
+        ({"anthropic-beta": "context-1m-2025-08-07"}, ("2023-06-01", None)),
     ],
 )
 async def test_what_says_how_a_message_is_to_be_read_is_passed_on_where_it_is_plain(
@@ -284,6 +289,28 @@ async def test_what_says_how_a_message_is_to_be_read_is_passed_on_where_it_is_pl
         await post(gate, MESSAGES.path, MESSAGES.body, headers=given)
         [came] = endpoint.requests
         assert (came.headers["anthropic-version"], came.headers.get("anthropic-beta")) == passed
+
+
+async def test_nothing_is_kept_in_a_cache_for_longer_than_what_has_a_price() -> None:
+    dear, plain = {"type": "ephemeral", "ttl": "1h"}, {"type": "ephemeral"}
+    call = {"type": "tool_use", "id": "c", "name": "f", "input": {"cache_control": dear}}
+    inner = {"type": "text", "text": "r", "cache_control": dear}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": [inner], "cache_control": dear}
+    messages = [
+        {"role": "user", "content": "Hello"},
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+    ]
+    system = [{"type": "text", "text": "s", "cache_control": dear}]
+    endpoint = endpoint_of(MESSAGES)
+    async with open_gate(endpoint, model=speaking(Wire.MESSAGES)) as gate:
+        reply = await ask(gate, MESSAGES, messages=messages, system=system, cache_control=dear)
+        assert reply.status_code == 200
+        [came] = endpoint.requests
+        assert came.body["system"][0]["cache_control"] == came.body["cache_control"] == plain
+        assert came.body["messages"][1]["content"] == [call]
+        sent = came.body["messages"][2]["content"][0]
+        assert sent["cache_control"] == sent["content"][0]["cache_control"] == plain
 
 
 async def test_an_endpoint_of_two_wires_is_asked_in_the_clients_where_it_can_be() -> None:
@@ -324,6 +351,30 @@ async def test_a_cache_that_costs_more_than_the_budget_is_set_aside_before() -> 
     async with open_gate(endpoint, model=speaking(Wire.MESSAGES), prices=prices, budget=budget) as gate:
         assert (await ask(gate, MESSAGES)).status_code == 402
         assert endpoint.requests == []
+
+
+@pytest.mark.parametrize(
+    ("block", "tokens"),
+    [
+        (
+            {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "AA"}},
+            300_000,
+        ),
+        ({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA"}}, 29_000),
+    ],
+)
+async def test_pictures_cost_what_the_endpoint_says_however_few_bytes_they_have(
+    block: dict[str, Any], tokens: int
+) -> None:
+    value = json.loads(MESSAGES.reply.pieces[0])
+    usage = {"input_tokens": tokens, "output_tokens": 5}
+    endpoint = endpoint_of(MESSAGES, whole({**value, "usage": usage}), whole({**value, "usage": None}))
+    async with open_gate(endpoint, model=speaking(Wire.MESSAGES)) as gate:
+        for _ in range(2):
+            await ask(gate, MESSAGES, messages=[{"role": "user", "content": [block]}])
+        told, estimated = await gate.settled()
+        assert told["prompt"] == tokens
+        assert (estimated["prompt"] > 1_600) is (block["type"] == "image")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,8 @@
 A call is judged before it runs, by every path and command that it names anywhere. What cannot be told is refused.
 """
 
+import re
+
 from minion.agents.acp.call import MOST_ITEMS, as_list, as_object, joined, read_call
 from minion.agents.acp.files import read_file, write_file
 from minion.agents.acp.guard import Guard
@@ -21,7 +23,9 @@ class Requests:
     def hold(self, given: Given) -> None:
         """What the session may do as it is now: its scope may have been widened."""
         self._guard = Guard(given.permissions, given.root)
-        self._servers = tuple(server.name for server in given.servers)
+        names = "|".join(re.escape(server.name) for server in given.servers)
+        # As a word of its own: the server `it` has no tool `edit`.
+        self._is_of_server = re.compile(rf"(?<![A-Za-z0-9-])(?:{names})(?![A-Za-z0-9-])") if names else None
 
     def remember(self, call: Message) -> bool:
         """What was said of a call so far: the question whether it may run can leave that out. Whether the call is a new one."""
@@ -49,11 +53,11 @@ class Requests:
         call, guard = read_call(said), self._guard
         if call.is_fetch:
             return "There is no network in this session."
-        if call.is_plain and any(server in call.title for server in self._servers):
-            return ""  # a tool of a server it was given
         for line in call.lines:
             if not guard.allows_command(line):
                 return f"This session may not run: {line[:200]}"
+        if call.is_plain and self._is_of_server is not None and self._is_of_server.search(call.title):
+            return ""  # a tool of a server it was given
         if call.changes:
             if not call.files:
                 return f"It cannot be told what this would change: {call.title[:200]}"

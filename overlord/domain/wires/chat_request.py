@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from overlord.domain.wires.short_caches import with_short_caches
 from overlord.domain.wires.wire import ModelRequest, Wire, WireError
 
 DEFAULT_MODEL = "default"
@@ -66,8 +67,18 @@ def write_request(request: ModelRequest, *, model: str, limit_parameter: str) ->
     body = {"model": model, **request.body, limit_parameter: request.completion}
     if request.stream:
         body |= {"stream": True, "stream_options": {"include_usage": True}}
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace")
+    text = _json(body)
+    short = with_short_caches(text, body)
+    return (text if short is body else _json(short)).encode("utf-8", "replace")
+
+
+def _json(body: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (ValueError, RecursionError):
+        raise WireError(
+            "the request has values that JSON cannot carry: nested too deeply, or a number without end"
+        ) from None
 
 
 def check_model(name: object, names: frozenset[str]) -> None:
@@ -109,7 +120,7 @@ def _checked_messages(messages: object) -> list[Any]:
 
 def _check_part(part: object) -> None:
     kind = part.get("type") if isinstance(part, dict) else None
-    if not isinstance(part, dict) or kind not in PARTS:
+    if not isinstance(part, dict) or not isinstance(kind, str) or kind not in PARTS:
         raise WireError(
             f"content of type {str(kind)[:100]!r} is not passed on; known: {', '.join(sorted(PARTS))}"
         )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from overlord.domain.budgets.budget import estimate_tokens
+from overlord.domain.wires.short_caches import with_short_caches
 from overlord.domain.wires.wire import ModelRequest, Wire, WireError
 
 PASSED_ON = frozenset(
@@ -114,7 +115,13 @@ def write_request(request: ModelRequest, *, model: str) -> bytes:
             body.pop("context_management", None)  # clearing thoughts is refused where there are none
     if request.stream:
         body["stream"] = True
-    return write_json(body).encode("utf-8", "replace")
+    return _written(body).encode("utf-8", "replace")
+
+
+def _written(body: Mapping[str, Any]) -> str:
+    text = write_json(body)
+    short = with_short_caches(text, body)
+    return text if short is body else write_json(short)
 
 
 def count_tokens(body: Mapping[str, Any]) -> int:

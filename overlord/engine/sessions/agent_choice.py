@@ -6,7 +6,7 @@ a person in place of a session that could not work.
 
 from dataclasses import dataclass, replace
 
-from minion.protocol import WITHOUT_TOOLS, AgentChoice
+from minion.protocol import ACP, WITHOUT_TOOLS, AgentChoice, read_agent_name
 from overlord.domain.contracts.contract import Role
 from overlord.domain.job import Job
 from overlord.domain.launch import AgentProgram
@@ -37,10 +37,16 @@ class Chosen:
 
 
 def chosen(
-    settings: Settings, job: Job, role: Role | None, role_name: str, *, needs_tools: bool = False
+    settings: Settings,
+    job: Job,
+    role: Role | None,
+    role_name: str,
+    *,
+    is_walled: bool,
+    needs_tools: bool = False,
 ) -> Chosen:
-    """The agent of a job's next session, which `needs_tools` of ours where they are how it answers. Raises AgentUnknown with a sentence
-    for a person."""
+    """The agent of a job's next session, which `needs_tools` of ours where they are how it answers. `is_walled` says whether sessions
+    run where a command of anybody's choosing harms nothing. Raises AgentUnknown with a sentence for a person."""
     name, by = _named(settings, job, role, role_name)
     try:
         agent = resolved(name, settings.agents)
@@ -51,6 +57,11 @@ def chosen(
         raise AgentUnknown(
             f"The {by} names {agent.name}, which takes no tools of Overlord's, and the role {role_name} answers with them. Choose another"
             " agent for it."
+        )
+    if not is_walled and not _is_the_operators(settings, job, agent):
+        raise AgentUnknown(
+            f"The {by} names a command, and sessions run as plain processes here, where it would be started with the operator's own"
+            " rights. Name the agent in the settings (agents.NAME.program), and then that name; or run sessions in containers."
         )
     own = settings.agents.get(agent.name)
     model = own.model if own is not None else ""
@@ -84,6 +95,14 @@ def _named(settings: Settings, job: Job, role: Role | None, role_name: str) -> t
     if role is not None and role.agent:
         return role.agent, f"role {role_name} of the contract"
     return space.agent, "settings"
+
+
+def _is_the_operators(settings: Settings, job: Job, agent: AgentChoice) -> bool:
+    """Whether what is started is a known program, or a command that the settings name: a label and a contract are words of others."""
+    space = settings.space(job.space)
+    named = {space.agent, space.issue_agents.get(job.issue.number, space.agent)}
+    is_named = agent.name in {*settings.agents, *map(read_agent_name, named)}
+    return is_named or not agent.name.startswith(f"{ACP}:")
 
 
 def _check_wire(settings: Settings, agent: AgentChoice, *, candidates_of: str) -> None:

@@ -117,7 +117,8 @@ async def _agent(parts: Parts, job: Job) -> Chosen:
     """Who works in the next session. Raises AgentUnknown."""
     role_name, role = await brief.worker(parts, job)
     answers = read_asked(job.consultation) is not None or await init_job.of(parts, job) is not None
-    return agent_choice.chosen(parts.settings, job, role, role_name, needs_tools=answers)
+    is_walled = parts.runner.capabilities.isolates_files
+    return agent_choice.chosen(parts.settings, job, role, role_name, is_walled=is_walled, needs_tools=answers)
 
 
 async def _prepare_session(parts: Parts, job: Job, base: Sha, branch: str, given: Given) -> Progress:

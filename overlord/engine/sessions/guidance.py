@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
+from overlord.domain.text.hidden_text import without_hidden_characters
 from overlord.engine.runtime.parts import Parts
 
 FILES = ("AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md", "CONTRIBUTING.md")
@@ -14,11 +15,13 @@ MOST_RULES = 20
 FILE_CHARS = 8_000
 ALL_CHARS = 18_000
 """All of it together: what a session is shown of one source without a cut."""
+_LOOKED_AT_CHARS = 4 * FILE_CHARS
 _CUT = "\n[… the rest of this file was left out]"
 
 
 async def guidance(parts: Parts, job: Job, base: Sha, listing: Iterable[str] | None = None) -> str:
-    """What the repository says to those who work on it; each file once and cut, and fenced by whoever shows it to a model.
+    """What the repository says to those who work on it; each file once and cut, what people cannot see in it marked, and fenced by
+    whoever shows it to a model.
 
     `listing` has the paths of base, where they are known. A file that says the same as one before it, as a link to it does, is left out.
     """
@@ -30,7 +33,8 @@ async def guidance(parts: Parts, job: Job, base: Sha, listing: Iterable[str] | N
     told: dict[str, str] = {}
     left = ALL_CHARS
     for path in paths:
-        text = found.get(path, b"").decode(errors="replace").strip()
+        words = found.get(path, b"").decode("utf-8-sig", errors="replace")[:_LOOKED_AT_CHARS]
+        text = without_hidden_characters(words).text.strip()
         if not text or text in told.values() or text in paths:
             continue  # the content of a symbolic link is the path it leads to
         told[path] = text

@@ -3,6 +3,7 @@ completions where it speaks those, and neither where it speaks others alone.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -44,8 +45,31 @@ def _with_aliases(names: Sequence[str], asked: object, wire: Wire) -> frozenset[
     return frozenset((*names, *map(str, more)))
 
 
+MOST_VALUES = 200_000
+"""Of a request. A conversation of a thousand turns has a tenth of them; each costs time of a processor that all sessions share."""
+_MOST_MARKS = 2_000_000
+"""Quotes, commas and brackets of a request, those in its words included: it is not looked at more closely where there are more."""
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?', re.DOTALL)
+"""A string, or all that follows a quote that none ends: whatever the bytes are, each is looked at once."""
+
+
+def _check_count(raw: bytes) -> None:
+    """Raises HTTPException 413 for a body of too many values, before anything is made of it."""
+    marks = _count(raw)
+    if marks <= MOST_VALUES:
+        return
+    if marks + raw.count(b'"') > _MOST_MARKS or _count(_STRING.sub(b"", raw)) > MOST_VALUES:
+        raise HTTPException(413, f"the request has more than {MOST_VALUES:,} values")
+
+
+def _count(raw: bytes) -> int:
+    """How many values it can have at most: words in strings are counted for some."""
+    return raw.count(b",") + raw.count(b"[") + raw.count(b"{")
+
+
 def parsed(raw: bytes) -> dict[str, Any]:
-    """A request's body; raises HTTPException 400 where it is none."""
+    """A request's body; raises HTTPException 400 where it is none, and 413 where there is too much in it."""
+    _check_count(raw)
     try:
         body = json.loads(raw, parse_constant=_no_number)
     except (ValueError, RecursionError):

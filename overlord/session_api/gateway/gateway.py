@@ -4,7 +4,6 @@ An endpoint that is busy, silent or cut off before it said anything is asked aga
 has begun is never asked for twice. All of it is the same for every wire; `client_request` says how a request gets to an endpoint.
 """
 
-import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -35,7 +34,7 @@ from overlord.settings.model import Candidate
 from overlord.store import jobs
 
 MAX_REQUEST_BYTES = 16 * 1024 * 1024
-LONG_BODY_BYTES = 512 * 1024
+LONG_BODY_BYTES = 128 * 1024
 """A request that is read and written in some milliseconds."""
 MAX_ERROR_BYTES = 64 * 1024
 LONGEST_REST_S = 86_400.0
@@ -80,13 +79,13 @@ async def ask(
     account = await account_of(parts, session)
     raw = await http.read_bytes(request, limit=MAX_REQUEST_BYTES)
     read = partial(ClientRequest.read, parts.settings, account, wire=wire, model=model)
-    asked = await _made(len(raw), lambda: read(parsed(raw), stream=stream, headers=headers))
+    asked = await _made(parts, account, len(raw), lambda: read(parsed(raw), stream=stream, headers=headers))
     return await answer(parts, account, asked, size=len(raw))
 
 
-async def _made(size: int, make: Callable[[], Made]) -> Made:
+async def _made(parts: SessionApiParts, account: Account, size: int, make: Callable[[], Made]) -> Made:
     """What is made of a body: off the loop where that is long, for the streams of the others go on meanwhile."""
-    return await asyncio.to_thread(make) if size > LONG_BODY_BYTES else make()
+    return await parts.beside(account.id, make) if size > LONG_BODY_BYTES else make()
 
 
 async def answer(
@@ -100,7 +99,7 @@ async def answer(
     problem = ""
     for index, candidate in enumerate(candidates, start=1):
         try:
-            sent = await _made(size, partial(asked.for_endpoint, settings, candidate))
+            sent = await _made(parts, account, size, partial(asked.for_endpoint, settings, candidate))
         except WireError as error:
             problem = str(error)
             continue

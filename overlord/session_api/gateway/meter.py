@@ -3,6 +3,7 @@ put in its place when it is over, however it ends. The exchange is on record bef
 """
 
 import asyncio
+import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -30,8 +31,15 @@ log = structlog.get_logger()
 
 CLIENT_GONE = 499
 """The status on record of an exchange whose end nobody waited for."""
+FASTEST = 100
+"""Tokens a second that a model is taken to have made meanwhile, thoughts that nobody sees included."""
 OF_THE_PROVIDER = 20_000
 """Tokens that a provider may add to a request: how tools are called, and words of its own."""
+
+
+_IMAGE, _DOCUMENT = re.compile(rb'"(?:data:)?image/'), b'"application/pdf"'
+_IMAGE_TOKENS, _MOST_IMAGE_TOKENS, _MOST_DOCUMENT_TOKENS = 1_600, 10_000, 2_000_000
+"""What pictures cost says nothing of their bytes: a white page packs to some hundred of them."""
 
 
 class Meter:
@@ -67,7 +75,8 @@ class Meter:
     ) -> Self | Response:
         """Set aside what the request can cost. 402 when a budget is spent; one that is only reserved is waited for."""
         model, price = sent.model, parts.settings.price(sent.model)
-        most = TokenUsage(prompt=estimate_tokens(len(sent.body)), completion=sent.request.completion)
+        prompt = estimate_tokens(len(sent.body)) + _IMAGE_TOKENS * len(_IMAGE.findall(sent.body))
+        most = TokenUsage(prompt=prompt, completion=sent.request.completion)
         cost = Cost(tokens=most.total, nusd=_dearest(price, most) if price else None)
         while True:
             seen, at = parts.flight.landings, parts.clock.now()
@@ -127,12 +136,19 @@ class Meter:
         told = content.usage if content is not None else None
         if told is not None and self._can_be(told, least):
             return told
-        return TokenUsage(prompt=self._prompt, completion=least)
+        return TokenUsage(prompt=self._prompt, completion=max(least, self._unseen()))
+
+    def _unseen(self) -> int:
+        """What a reply has cost at most whose end its client did not wait for, since its thoughts are told only then."""
+        if self.status != CLIENT_GONE:
+            return 0
+        took_s = self._parts.clock.monotonic() - self._began_at
+        return min(self._sent.request.completion, int(took_s) * FASTEST)
 
     def _can_be(self, told: TokenUsage, least: int) -> bool:
-        """Whether an endpoint can have used this: something was sent, in no more tokens than it has bytes, and a reply is no nothing
-        and not many times what was allowed."""
-        is_prompt = 0 < told.prompt <= len(self._sent.body) + OF_THE_PROVIDER
+        """Whether an endpoint can have used this: something was sent, in no more tokens than it has bytes and pictures can cost, and a
+        reply is no nothing and not many times what was allowed."""
+        is_prompt = 0 < told.prompt <= _most_of(self._sent.body)
         has_parts = told.cached + told.cache_written <= told.prompt
         most = 10 * max(self._sent.request.completion, least)
         return is_prompt and has_parts and told.completion <= most and (told.completion > 0 or least == 0)
@@ -166,6 +182,12 @@ class Meter:
                 session_id=self._budget_balance.session,
                 error=str(error),
             )
+
+
+def _most_of(body: bytes) -> int:
+    """The most tokens that a request can be."""
+    pictures = _MOST_IMAGE_TOKENS * len(_IMAGE.findall(body)) + _MOST_DOCUMENT_TOKENS * body.count(_DOCUMENT)
+    return len(body) + OF_THE_PROVIDER + pictures
 
 
 def _dearest(price: Price, most: TokenUsage) -> int:

@@ -25,6 +25,8 @@ _WORDS = re.compile(r"[A-Za-z0-9-]{1,100}(?: ?, ?[A-Za-z0-9-]{1,100}){0,30}")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _PASSED_ON = {"anthropic-beta": _WORDS, "anthropic-version": _DATE}
 """Headers that say how a body is to be read, each with what it may be."""
+_DEARER = ("context-1m", "fast-mode")
+"""What betas begin with that make a token cost more than its price in the settings."""
 
 
 def unknown(method: str, path: str) -> HTTPException:
@@ -46,9 +48,14 @@ async def messages(request: Request, parts: SessionApiParts, session: Session) -
     headers = {
         name: value
         for name, pattern in _PASSED_ON.items()
-        if pattern.fullmatch(value := request.headers.get(name, ""))
+        if pattern.fullmatch(value := _without_dearer(request.headers.get(name, "")))
     }
     return await gateway.ask(request, parts, session, Wire.MESSAGES, headers=headers)
+
+
+def _without_dearer(value: str) -> str:
+    words = [word for word in map(str.strip, value.split(",")) if not word.startswith(_DEARER)]
+    return ",".join(words)
 
 
 async def responses(request: Request, parts: SessionApiParts, session: Session) -> Response:
@@ -71,20 +78,29 @@ async def gemini(request: Request, parts: SessionApiParts, session: Session) -> 
 async def count_tokens(request: Request, parts: SessionApiParts, session: Session) -> Response:
     """`POST /v1/messages/count_tokens`: an estimate that errs on the dear side."""
     account = await gateway.account_of(parts, session)
-    body = parsed(await http.read_bytes(request, limit=gateway.MAX_REQUEST_BYTES))
-    ClientRequest.read(parts.settings, account, body, Wire.MESSAGES)
-    return JSONResponse({"input_tokens": messages_wire.count_tokens(body)})
+    raw = await http.read_bytes(request, limit=gateway.MAX_REQUEST_BYTES)
+
+    def counted() -> int:
+        body = parsed(raw)
+        ClientRequest.read(parts.settings, account, body, Wire.MESSAGES)
+        return messages_wire.count_tokens(body)
+
+    return JSONResponse({"input_tokens": await parts.beside(account.id, counted)})
 
 
 async def _count_gemini(request: Request, parts: SessionApiParts, session: Session, model: str) -> Response:
     account = await gateway.account_of(parts, session)
-    body = parsed(await http.read_bytes(request, limit=gateway.MAX_REQUEST_BYTES))
-    inner = body.get("generateContentRequest", body)
-    content = (
-        {key: value for key, value in inner.items() if key != "model"} if isinstance(inner, dict) else {}
-    )
-    ClientRequest.read(parts.settings, account, content, Wire.GEMINI, model=model)
-    return JSONResponse(gemini_wire.count_tokens(body))
+    raw = await http.read_bytes(request, limit=gateway.MAX_REQUEST_BYTES)
+
+    def counted() -> Mapping[str, Any]:
+        body = parsed(raw)
+        inner = body.get("generateContentRequest", body)
+        content = inner if isinstance(inner, dict) else {}
+        content = {key: value for key, value in content.items() if key != "model"}
+        ClientRequest.read(parts.settings, account, content, Wire.GEMINI, model=model)
+        return gemini_wire.count_tokens(body)
+
+    return JSONResponse(await parts.beside(account.id, counted))
 
 
 async def models(request: Request, parts: SessionApiParts, session: Session) -> Response:
