@@ -16,6 +16,7 @@ BENCHES = (
     "bench.requests",
     "bench.gateway",
     "bench.wires",
+    "bench.agents",
     "bench.evaluation",
     "bench.tests_compared",
     "bench.start",

@@ -169,37 +169,63 @@ async def _measure(clients: Sequence[httpx.AsyncClient], asked: Asked, rounds: i
     return [timing for timings in await asyncio.gather(*runs) for timing in timings]
 
 
-def _client_process(
-    pipe: Connection, addresses: Sequence[tuple[str, str]], asked: Asked, rounds: int
-) -> None:
-    """The sessions' side in a process of its own, as Minions are: (base URL, socket or "")."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """How sessions reach a model: a base URL and a socket (or "") for each, and what each asks there."""
 
-    async def run() -> list[Timing]:
+    addresses: Sequence[tuple[str, str]]
+    asked: Asked = CHAT
+
+
+def _client_process(pipe: Connection, ways: Sequence[Way], rounds: int) -> None:
+    """The sessions' side in a process of its own, as Minions are."""
+
+    async def run() -> list[list[Timing]]:
         async with AsyncExitStack() as stack:
-            clients = [
-                await stack.enter_async_context(
-                    httpx.AsyncClient(
-                        transport=httpx.AsyncHTTPTransport(uds=socket or None), base_url=url, timeout=60
-                    )
-                )
-                for url, socket in addresses
-            ]
-            await _measure(clients[:1], asked, 1)
-            return await _measure(clients, asked, rounds)
+            sides = [await _clients(stack, way) for way in ways]
+            found: list[list[Timing]] = [[] for _ in ways]
+            for clients, way in zip(sides, ways, strict=True):
+                await _measure(clients[:1], way.asked, 1)
+            pipe.send("ready")
+            for _ in range(rounds):  # in turn: what else the machine does meets each of them
+                for number, (clients, way) in enumerate(zip(sides, ways, strict=True)):
+                    found[number] += await _measure(clients, way.asked, 1)
+            return found
 
     pipe.send(asyncio.run(run()))
 
 
-async def timings_of(addresses: Sequence[tuple[str, str]], rounds: int, asked: Asked = CHAT) -> list[Timing]:
-    """Every reply of sessions that ask at once, each at its address."""
+async def _clients(stack: AsyncExitStack, way: Way) -> list[httpx.AsyncClient]:
+    return [
+        await stack.enter_async_context(
+            httpx.AsyncClient(
+                transport=httpx.AsyncHTTPTransport(uds=socket or None), base_url=url, timeout=60
+            )
+        )
+        for url, socket in way.addresses
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What the ways took, and the processor time this process used meanwhile: the gateway's, if it is here."""
+
+    timings: Sequence[list[Timing]]
+    cpu_s: float
+
+
+async def timings_of(ways: Sequence[Way], rounds: int) -> Measured:
+    """Every reply of sessions that ask at once, way by way in turn."""
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(
-        target=_client_process, args=(theirs, addresses, asked, rounds)
+        target=_client_process, args=(theirs, ways, rounds)
     )
     process.start()
     try:
-        found: list[Timing] = await asyncio.to_thread(ours.recv)
-        return found
+        await asyncio.to_thread(ours.recv)
+        began = time.process_time()
+        found = await asyncio.to_thread(ours.recv)
+        return Measured(timings=found, cpu_s=time.process_time() - began)
     finally:
         await asyncio.to_thread(process.join)
 
@@ -213,12 +239,13 @@ async def main(count: int, rounds: int) -> None:
     try:
         with tempfile.TemporaryDirectory(prefix="gw-", dir="/tmp") as root:
             async with session_apis(Path(root), url, count) as sockets:
-                direct = await timings_of([(url, "")] * count, rounds)
-                through = await timings_of([("http://door", str(socket)) for socket in sockets], rounds)
+                doors = Way(addresses=[("http://door", str(socket)) for socket in sockets])
+                measured = await timings_of([Way(addresses=[(url, "")] * count), doors], rounds)
     finally:
         ours.send("done")
         await asyncio.to_thread(far_end.join)
     print(f"{count} sessions streaming, {EVENTS} events each {EVENT_S * 1000:.0f} ms apart")
+    direct, through = measured.timings
     publish(figures(direct, through))
 
 

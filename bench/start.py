@@ -65,7 +65,7 @@ class Ground:
 @contextmanager
 def ground(root: Path) -> Iterator[Ground]:
     with opened(root / "door", repository(), limits=Limits(turns=5)) as session_api:
-        ready, made_ms = asyncio.run(_made(root / "home", session_api))
+        ready, made_ms = asyncio.run(made_copy(root / "home", session_api))
         session_api.will(call("run_command", command="true"), call("task_blocked", reason="measured"))
         session_api.remembers = False
         for place in (root, session_api.root):
@@ -74,7 +74,8 @@ def ground(root: Path) -> Iterator[Ground]:
         yield Ground(session_api=session_api, ready=ready, made_ms=made_ms)
 
 
-async def _made(root: Path, session_api: SessionApi) -> tuple[Path, float]:
+async def made_copy(root: Path, session_api: SessionApi) -> tuple[Path, float]:
+    """A ready copy of a session's repository, as Overlord makes one below a home, and the milliseconds that took."""
     home = Home(root)
     root.mkdir()
     git = GitMirrors(home)

@@ -113,9 +113,16 @@ def _worker(brief: Brief) -> Callable[[Start, Brief, Scope, Heartbeat], Report]:
         from minion.native.work_session import work
 
         return work
-    from minion.agents.session import work_with
+    return _work_with_agent
 
-    return work_with
+
+def _work_with_agent(start: Start, brief: Brief, scope: Scope, beat: Heartbeat) -> Report:
+    from minion.native.work_session import prepare
+
+    prepared = prepare(start, brief, scope)
+    from minion.agents.session import work_with  # while the working copy is made, which the program waits for
+
+    return work_with(start, prepared, beat)
 
 
 def _work(start: Start, brief: Brief, scope: Scope) -> Report:

@@ -10,6 +10,8 @@ PROGRAMS = (NATIVE, "claude-code", "codex", "opencode", "aider", "cursor", "gemi
 """The agents that are known by name. Every other one that speaks ACP is `acp:COMMAND`."""
 ACP = "acp"
 """The program of an agent that is reached over the Agent Client Protocol."""
+WITHOUT_TOOLS = frozenset({"aider"})
+"""Those that take no MCP servers, and so have none of the session's own tools: they cannot answer what is answered by a tool."""
 AGENTS_DIRECTORY = "/opt/agents"
 """Where containers have the programs of agents: `/opt/agents/codex/bin/codex`."""
 

@@ -18,6 +18,7 @@ from minion.agent_choice import ACP as ACP  # noqa: PLC0414
 from minion.agent_choice import AGENTS_DIRECTORY as AGENTS_DIRECTORY  # noqa: PLC0414
 from minion.agent_choice import NATIVE as NATIVE  # noqa: PLC0414
 from minion.agent_choice import PROGRAMS as PROGRAMS  # noqa: PLC0414
+from minion.agent_choice import WITHOUT_TOOLS as WITHOUT_TOOLS  # noqa: PLC0414
 from minion.agent_choice import AgentChoice as AgentChoice  # noqa: PLC0414
 from minion.agent_choice import McpServer as McpServer  # noqa: PLC0414
 from minion.agent_choice import acp_command as acp_command  # noqa: PLC0414

@@ -20,6 +20,8 @@ from minion.agents.surroundings import Surroundings
 
 LEAVE_S = 10.0
 """How long a program may take to leave once it has nothing more to do."""
+TURNS_TO_LEAVE = 2
+"""The turns it may take for its last words once a tool has ended its session: more would only cost."""
 LOOK_S = 0.25
 KEPT_WORDS = 64 * 1024
 """Characters of an agent's words that are kept, the last ones."""
@@ -40,7 +42,9 @@ class Words:
         """Why lines that looked like sentinels were none; taken out by whoever tells of them."""
         self._refusals = 0
         self._run: list[str] = []
-        """The pieces of text since it last did anything else."""
+        """The pieces of text since it last did anything else,"""
+        self._size = 0
+        """and how long they are together."""
         self._ended = False
 
     @property
@@ -50,13 +54,15 @@ class Words:
     def add(self, text: str, *, is_partial: bool = False) -> Sentinel | None:
         """Take words in; the sentinel that is complete with them. With `is_partial` they go on where the ones before stopped."""
         if self._ended:
-            self._run, self._ended = [], False
+            self._run, self._size, self._ended = [], 0, False
         if is_partial and self._run:
             self._run[-1] += text
         else:
             self._run.append(text)
-        if sum(map(len, self._run)) > 2 * KEPT_WORDS:
+        self._size += len(text) + 1
+        if self._size > 2 * KEPT_WORDS:
             self._run = [self.text]
+            self._size = len(self._run[0])
         return None if is_partial else self._look(text)
 
     def end_run(self) -> Sentinel | None:
@@ -88,10 +94,14 @@ class _Prompt:
     words: Words = field(default_factory=Words)
     errors: list[str] = field(default_factory=list)
     noise: list[str] = field(default_factory=list)
+    before: int = 0
+    """The session's turns before it."""
     turns: int = 0
     failed: bool = False
     leaves_at: float | None = None
     """By when the program is to be gone."""
+    decided_at: int | None = None
+    """The turn in which a tool ended the session."""
     has_result: bool = False
     result: str = ""
 
@@ -118,7 +128,7 @@ class ProgramConversation:
         given.home.mkdir(parents=True, exist_ok=True)
         write_files(given.home, program.files)
         laid = self._laid = LaidFiles(given.root, given.home.with_name("agent-aside"))
-        state = _Prompt()
+        state = _Prompt(before=around.session.turn)
         requests = around.traffic.model_requests
         try:
             laid.lay(program.tree_files)
@@ -163,8 +173,11 @@ class ProgramConversation:
         session, now = self._around.session, time.monotonic()
         if session.turn > session.brief.limits.turns:
             return Stopped.TURNS
-        if state.leaves_at is None and self._around.is_decided():
-            state.leaves_at = now + LEAVE_S
+        if state.decided_at is None and self._around.is_decided():
+            state.decided_at = session.turn
+            state.leaves_at = state.leaves_at or now + LEAVE_S
+        if state.decided_at is not None and session.turn > state.decided_at + TURNS_TO_LEAVE:
+            return Stopped.DECIDED
         if state.leaves_at is not None and now > state.leaves_at:
             decided = state.words.sentinel is not None or self._around.is_decided()
             return Stopped.DECIDED if decided else Stopped.LINGERED
@@ -207,7 +220,7 @@ class ProgramConversation:
             state.leaves_at = now + LEAVE_S
         elif state.leaves_at is not None and not state.has_result and not self._around.is_decided():
             state.leaves_at = now + LEAVE_S  # it works on: its last words count, and they may be others
-        self._around.teller.tell(self._around.session.turn, said)
+        self._around.teller.tell(state.before + state.turns, said)
 
     def _end(self, state: _Prompt) -> int | None:
         """End the program with all it started, and put the working copy in order."""

@@ -25,7 +25,6 @@ from minion.native.mailbox import NOT_ENDED, Mailbox
 from minion.native.prompt import fenced
 from minion.protocol import Bootstrap, Outcome, Report
 from minion.tools.ask import ask_question
-from minion.tools.contract_tools import NEEDS_ESCALATION
 from minion.tools.submit import needs_change, outside_scope
 from minion.tools.tool import Submission
 
@@ -123,6 +122,8 @@ class AgentSession:
         words = f"{found.text}\n{found.more}".strip()
         event = ""
         if (terms := self._session.brief.terms) is not None:
+            from minion.tools.contract_tools import NEEDS_ESCALATION  # most sessions have no contract's terms
+
             wished = found.event or found.kind.lower()
             event = wished if wished in terms.events else NEEDS_ESCALATION
         return submitted(

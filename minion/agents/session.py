@@ -15,8 +15,8 @@ from minion.heartbeat import Heartbeat
 from minion.native.ending import stopped
 from minion.native.mailbox import Mailbox
 from minion.native.prompt import fence_mark, instructions, mission
-from minion.native.work_session import Prepared, prepare
-from minion.protocol import ACP, Brief, Outcome, Report, Scope
+from minion.native.work_session import Prepared
+from minion.protocol import ACP, Brief, Outcome, Report
 from minion.session import Session
 from minion.start import Start
 
@@ -24,9 +24,9 @@ RESCUE_EVERY_S = 180.0
 """How often work in progress is saved while an agent's program runs."""
 
 
-def work_with(start: Start, brief: Brief, scope: Scope, beat: Heartbeat) -> Report:
+def work_with(start: Start, prepared: Prepared, beat: Heartbeat) -> Report:
     """Run the brief's agent to its report. Raises GitFailed when there is no working copy to work on."""
-    prepared = prepare(start, brief, scope)
+    brief = prepared.session.brief
     tools: ToolsServer | None = None
     try:
         has_servers = takes_servers(brief.agent)

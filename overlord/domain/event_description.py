@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from minion.protocol import NATIVE
 from overlord.domain.event import EventName as E
 from overlord.domain.event import Json
 from overlord.domain.text.plain import count, visible
@@ -117,6 +118,16 @@ def _message_sentence(data: Mapping[str, Json]) -> str:
     return f"message {data['message']} from a person: “{message}”; {where}"
 
 
+def _worker(data: Mapping[str, Json]) -> str:
+    agent = data.get("agent")
+    return "the Minion" if agent in (None, "", NATIVE) else str(agent)
+
+
+def _with(data: Mapping[str, Json]) -> str:
+    """The model that another agent than the native one works with."""
+    return f" with {data['model']}" if data.get("agent") and data.get("model") else ""
+
+
 def _may_write(data: Mapping[str, Json]) -> str:
     text = str(data.get("may_write") or "")
     return (
@@ -153,7 +164,7 @@ _LOCAL: Mapping[E, _Sentence] = {
 _SENTENCES: Mapping[E, _Sentence] = {
     E.CLAIMED: lambda d: f"claimed {d['issue']}: {d['title']}",
     E.SESSION_PREPARED: lambda d: f"prepared {d['session']}{_for_role(d)}{_agent(d)}",
-    E.SESSION_STARTED: lambda d: f"the Minion is at work{_agent(d)}{_may_write(d)}",
+    E.SESSION_STARTED: lambda d: f"{_worker(d)} is at work{_with(d)}{_may_write(d)}",
     E.SESSION_ENDED: lambda d: f"{d['session']} ended ({d['ending']})",
     E.DISPATCH_REFUSED: lambda d: (
         "no session is begun before a person says how work is judged here, where no tests were found"

@@ -1,12 +1,14 @@
 """The settings of coding agents beside the native one, and of the MCP servers that sessions are offered."""
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from minion.protocol import ACP, NATIVE, PROGRAMS, AgentChoice, McpServer, acp_command, read_agent_name
 from overlord.domain.launch import AgentProgram
+from overlord.domain.text.near import did_you_mean
 from overlord.settings.model import Section, VariableName
 
 Words = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=1000)], ...], Field(max_length=50)]
@@ -74,10 +76,18 @@ def resolved(name: str, known: Mapping[str, AgentSettings]) -> AgentChoice:
         return AgentChoice(name=name, program=ACP, command=command, arguments=own.arguments)
     if program not in PROGRAMS:
         there = ", ".join(dict.fromkeys((*PROGRAMS, *sorted(known))))
+        near = did_you_mean(_meant(program), (*PROGRAMS, *known))
         raise ValueError(
-            f"there is no agent {name!r}; there is {there}, and {ACP}:COMMAND for every agent that speaks ACP"
+            f"there is no agent {name!r}{near or ';'} {'There' if near else 'there'} is {there}, and {ACP}:COMMAND for every agent that"
+            " speaks ACP"
         )
     return AgentChoice(name=name, program=program, command=own.command, arguments=own.arguments)
+
+
+def _meant(word: str) -> str:
+    """The agent whose program is called so, or nearly so; else the word itself."""
+    found = get_close_matches(word, sorted(_OTHER_NAMES), n=1, cutoff=0.75)
+    return _OTHER_NAMES[found[0]] if found else word
 
 
 def program_of(choice: AgentChoice, known: Mapping[str, AgentSettings], *, base: str) -> AgentProgram | None:

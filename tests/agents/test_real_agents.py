@@ -5,12 +5,12 @@ The model is the scripted one, which speaks chat completions: what an agent spea
 
 import base64
 import json
-import os
 import re
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,7 +43,7 @@ from tests.world import REPO, World, made_world
 
 pytestmark = pytest.mark.docker
 
-IMAGE = os.environ.get("REAL_AGENTS_IMAGE", "overlord-minion")
+IMAGE = "overlord-minion"
 CURSOR_IMAGE = "overlord-test-cursor"
 STUB = Path(__file__).parents[1] / "minion" / "cursor_stub.py"
 LOOK = (
@@ -61,20 +61,18 @@ def taken(*agents: RealAgent) -> list[RealAgent]:
 
 
 @asynccontextmanager
-async def world_of(*programs: str, **overrides: object) -> AsyncIterator[World]:
+async def world_of(*programs: str, **overrides: Any) -> AsyncIterator[World]:
     """A world with the demo's repository in containers. Fails where the image of a program is not built."""
     engine = DockerEngine()
     try:
-        for image in ("overlord-minion", *(f"overlord-minion-{program}" for program in programs)):
+        for image in (IMAGE, *(f"{IMAGE}-{program}" for program in programs)):
             try:
                 await engine.image(image)
             except Missing:
                 pytest.fail(f"the engine has no image {image}: make real-agents builds it")
     finally:
         engine.close()
-    async with made_world(
-        FILES, runner="docker", sessions={"grace_s": 5}, docker={"image": IMAGE}, **overrides
-    ) as world:
+    async with made_world(FILES, runner="docker", sessions={"grace_s": 5}, **overrides) as world:
         yield world
 
 

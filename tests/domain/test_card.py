@@ -77,6 +77,9 @@ def test_the_cards_say_which_agent_worked_where_it_is_not_the_native_one() -> No
         "job 1 · revision 0/2 · by claude-code with claude-opus-5-5, acp:goose acp · 1,234 tokens"
     ]
     assert " · by " not in notes(a_story(report=DONE))[0]
+    first, _, _ = issue_comment(story).partition("\n")
+    assert first.endswith(" · by claude-code with claude-opus-5-5 · by acp:goose acp")
+    assert " · by " not in issue_comment(a_story(report=DONE))
 
 
 def test_a_hostile_name_of_an_agent_names_nobody_and_is_cut() -> None:

@@ -212,7 +212,44 @@ def wait(deaf: bool) -> None:
         signal.pause()
 
 
-OTHERS: dict[str, Callable[..., None]] = {"model": ask_model, "daemon": daemon, "flood": flood, "wait": wait}
+def call_tool(name: str, arguments: dict[str, Any]) -> None:
+    """Call one of the session's own tools, as OpenCode's configuration says where they are."""
+    import urllib.request
+
+    server = json.loads((Path.home() / ".config/opencode/opencode.json").read_text())["mcp"]["overlord"]
+    headers = {
+        **server["headers"],
+        "content-type": "application/json",
+        "accept": "application/json, text/event-stream",
+    }
+    for number, (method, params) in enumerate(
+        (
+            (
+                "initialize",
+                {
+                    "protocolVersion": "2025-06-18",
+                    "capabilities": {},
+                    "clientInfo": {"name": "stand-in", "version": "1"},
+                },
+            ),
+            ("tools/call", {"name": name, "arguments": arguments}),
+        )
+    ):
+        body = json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
+        request = urllib.request.Request(server["url"], body, headers, method="POST")
+        with urllib.request.urlopen(request) as answer:
+            told = answer.read().decode()
+    with (HERE / "told.txt").open("a") as file:
+        file.write(f"{told}\n")
+
+
+OTHERS: dict[str, Callable[..., None]] = {
+    "model": ask_model,
+    "daemon": daemon,
+    "flood": flood,
+    "wait": wait,
+    "tool": call_tool,
+}
 
 
 def play(agent: Plain, steps: list[list[Any]]) -> int:

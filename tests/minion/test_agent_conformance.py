@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from minion.agents.registry import AGENTS
-from minion.protocol import AgentChoice, EventKind, Limits, Message, Outcome, Scope
+from minion.agents.registry import AGENTS, agent_of
+from minion.protocol import WITHOUT_TOOLS, AgentChoice, EventKind, Limits, Message, Outcome, Scope
 from tests.minion import agent_stand_in
 from tests.minion.conftest import Program
 from tests.minion.session_api import BRANCH, SessionApi, git, status
@@ -86,6 +86,10 @@ def is_running(pid: int) -> bool:
 
 def end_of(session_api: SessionApi) -> tuple[str, str]:
     return session_api.report.outcome, session_api.report.reason
+
+
+def test_those_without_tools_are_known_to_who_chooses_them() -> None:
+    assert {name for name in AGENTS if not agent_of(name).capabilities.mcp} == WITHOUT_TOOLS
 
 
 def test_every_agent_has_a_stand_in() -> None:

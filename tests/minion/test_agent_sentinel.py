@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from minion.agents.drive import MOST_REFUSED, Words
+from minion.agents.drive import KEPT_WORDS, MOST_REFUSED, Words
 from minion.agents.sentinel import (
     LONGEST_LINE,
     LONGEST_TEXT,
@@ -122,6 +122,18 @@ def test_people_are_told_of_few_lines_that_were_passed_over() -> None:
     for _ in range(50):
         words.add("OVERLORD_EVENT {}\n" * 1000)
     assert len(words.refused) == MOST_REFUSED
+
+
+def test_of_many_words_the_last_are_kept() -> None:
+    words = Words()
+    for number in range(40_000):
+        words.add(f"line {number}")
+    kept = words.text.splitlines()
+    assert len(words.text) > KEPT_WORDS - 20
+    assert kept[1:] == [f"line {number}" for number in range(40_001 - len(kept), 40_000)]
+    words.end_run()
+    words.add("Over.")
+    assert words.text == "Over."
 
 
 def test_why_a_line_was_passed_over_is_kept() -> None:

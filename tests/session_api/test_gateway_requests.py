@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from minion.protocol import COMPLETIONS_PATH
+from overlord.domain.wires.wire import Wire
 from overlord.embedded import play
 from overlord.embedded.model import EmbeddedModel
 from overlord.session_api.gateway import gateway, relay
 from tests.session_api.gate import DEADLINE_S, open_gate, request
+from tests.session_api.wire_endpoints import Said, WireEndpoint
 
 USER = {"role": "user"}
 
@@ -161,6 +163,31 @@ async def test_a_request_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -
     async with open_gate(EmbeddedModel()) as gate:
         assert (await gate.ask(messages=[{**USER, "content": "x" * 2000}])).status_code == 413
         assert await gate.rows() == []
+
+
+async def test_a_long_request_is_read_beside_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(vars(gateway), "LONG_BODY_BYTES", 1000)
+    model = EmbeddedModel()
+    model.will(play.say("Hi"))
+    async with open_gate(model) as gate:
+        long = {**USER, "content": "x" * 2000}
+        assert (await gate.ask(messages=[long])).status_code == 200
+        assert json.loads(model.requests[-1].body)["messages"] == [long]
+        refused = await gate.ask(messages=[long], model="another")
+        assert (refused.status_code, "is not offered" in refused.json()["error"]["message"]) == (400, True)
+
+
+async def test_a_stream_without_an_event_is_cut_before_it_is_held_whole(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for module in (gateway, relay):
+        monkeypatch.setitem(vars(module), "MAX_REPLY_BYTES", 5000)
+    endpoint = WireEndpoint(Wire.CHAT)
+    endpoint.will(Said(pieces=[b"x" * 4000] * 1000, is_stream=True))
+    async with open_gate(endpoint) as gate:
+        streamed = await gate.ask(stream=True)
+        assert len(streamed.content) < 1_000_000
+        assert b"the reply is larger than" in streamed.content[-200:]
 
 
 async def test_a_reply_too_large_is_cut_and_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,7 +100,7 @@ async def test_a_job_says_which_agent_worked_and_with_which_model() -> None:
         await page.world.overlord.parts.database.write(
             Failpoint.SESSION_CLEARED, lambda c: update(c, "sessions", "j1-work-1", {"agent": named})
         )
-        assert "by acp:&lt;b&gt; goose with scripted</span>" in await page.text("/jobs/1")
+        assert "by acp:&lt;b&gt; goose with scripted" in await page.text("/jobs/1")
         assert "j1-work-1 acp:<b> goose 2" in await page.words("/jobs/1/cost")
 
 

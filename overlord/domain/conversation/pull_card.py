@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from minion.protocol import Report, Scope, SessionKind
+from minion.protocol import NATIVE, Report, Scope, SessionKind
 from overlord.command_ref import CommandRef
 from overlord.domain.budgets.budget import TokenUsage, usd_text
 from overlord.domain.checks.testruns.proof import UNPROVEN
@@ -68,6 +68,12 @@ class Story:
         """The Minion's own words on its last finished work."""
         reports = [session.report for session in self.sessions if isinstance(session.report, Report)]
         return reports[-1].summary if reports else ""
+
+    @property
+    def by(self) -> str:
+        """Who did its work, as the end of a phrase: nothing where that was the Minion's own loop alone."""
+        agents = dict.fromkeys(item.agent for item in self.sessions if item.kind is SessionKind.WORK)
+        return f" by {', '.join(agents)}" if set(agents) - {NATIVE} else ""
 
 
 _MARKS: Mapping[CheckScore | None, tuple[Span, ...]] = {
@@ -214,7 +220,7 @@ def _figures(story: Story) -> list[Part]:
         count(len(work), "session"),
         *(f"by {plain_line(who, limit=MOST_AGENT)}" for who in story.worked_by[:MOST_AGENTS]),
         f"revision {job.revision} of {story.attempts - 1}",
-        f"{story.work_s:.0f} s of work",
+        f"{story.work_s:.0f} s of work{story.by}",
         tokens,
     ]
     names = [span for model in story.models for span in (", ", Code(model))][1:]

@@ -52,8 +52,10 @@ class MessagesStreamReader:
     def feed(self, data: bytes) -> bytes:
         """Take what came; give what may be sent on, which is whole events."""
         self.size += len(data)
+        new = max(len(self.rest) - 3, 0)  # what is kept was searched
         data = self.rest + data
-        end = max(data.rfind(b"\n\n") + 2, data.rfind(b"\r\n\r\n") + 4, data.rfind(b"\r\r") + 2)
+        ends = (data.rfind(b"\n\n", new) + 2, data.rfind(b"\r\n\r\n", new) + 4, data.rfind(b"\r\r", new) + 2)
+        end = max(ends)
         whole, self.rest = (data[:end], data[end:]) if end >= 4 else (b"", data)
         if b'"usage"' in whole:
             for event in _events(whole):

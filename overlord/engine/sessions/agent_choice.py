@@ -6,7 +6,7 @@ a person in place of a session that could not work.
 
 from dataclasses import dataclass, replace
 
-from minion.protocol import ACP, AgentChoice, read_agent_name
+from minion.protocol import ACP, WITHOUT_TOOLS, AgentChoice, read_agent_name
 from overlord.domain.contracts.contract import Role
 from overlord.domain.job import Job
 from overlord.domain.launch import AgentProgram
@@ -36,9 +36,17 @@ class Chosen:
     """For people: `label agent:codex`, `role coder of the contract`, `settings`."""
 
 
-def chosen(settings: Settings, job: Job, role: Role | None, role_name: str, *, is_walled: bool) -> Chosen:
-    """The agent of a job's next session. Raises AgentUnknown with a sentence for a person. `is_walled` says whether sessions run where
-    a command of anybody's choosing harms nothing."""
+def chosen(
+    settings: Settings,
+    job: Job,
+    role: Role | None,
+    role_name: str,
+    *,
+    is_walled: bool,
+    needs_tools: bool = False,
+) -> Chosen:
+    """The agent of a job's next session, which `needs_tools` of ours where they are how it answers. `is_walled` says whether sessions run
+    where a command of anybody's choosing harms nothing. Raises AgentUnknown with a sentence for a person."""
     name, by = _named(settings, job, role, role_name)
     try:
         agent = resolved(name, settings.agents)
@@ -49,6 +57,11 @@ def chosen(settings: Settings, job: Job, role: Role | None, role_name: str, *, i
         raise AgentUnknown(
             f"The {by} names a command, and sessions run as plain processes here, where it would be started with the operator's own"
             " rights. Name the agent in the settings (agents.NAME.program), and then that name; or run sessions in containers."
+        )
+    if needs_tools and agent.program in WITHOUT_TOOLS:
+        raise AgentUnknown(
+            f"The {by} names {agent.name}, which takes no tools of Overlord's, and the role {role_name} answers with them. Choose another"
+            " agent for it."
         )
     own = settings.agents.get(agent.name)
     model = own.model if own is not None else ""
@@ -79,7 +92,7 @@ def _named(settings: Settings, job: Job, role: Role | None, role_name: str) -> t
         )
     if labels:
         return labels[0][len(LABEL) :], f"label {labels[0]}"
-    if role is not None and role.agent is not None:
+    if role is not None and role.agent:
         return role.agent, f"role {role_name} of the contract"
     return space.agent, "settings"
 

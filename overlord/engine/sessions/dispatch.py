@@ -6,11 +6,13 @@ from functools import partial
 
 from minion.protocol import NATIVE, Scope, ScopeError, SessionKind
 from overlord.domain.budgets.budget import NANO, Unit
+from overlord.domain.contracts.asked import read_asked
 from overlord.domain.decision import Subject
 from overlord.domain.event import EventName, Json
 from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.job import Job, JobChanges, branch_name
 from overlord.domain.session import Session
+from overlord.engine.bootstrap import init_job
 from overlord.engine.contracts import begin, take
 from overlord.engine.conversation import edited_issue
 from overlord.engine.runtime.parts import Parts
@@ -114,8 +116,9 @@ async def _prepare_work(parts: Parts, job: Job) -> Progress:
 async def _agent(parts: Parts, job: Job) -> Chosen:
     """Who works in the next session. Raises AgentUnknown."""
     role_name, role = await brief.worker(parts, job)
+    answers = read_asked(job.consultation) is not None or await init_job.of(parts, job) is not None
     is_walled = parts.runner.capabilities.isolates_files
-    return agent_choice.chosen(parts.settings, job, role, role_name, is_walled=is_walled)
+    return agent_choice.chosen(parts.settings, job, role, role_name, is_walled=is_walled, needs_tools=answers)
 
 
 async def _prepare_session(parts: Parts, job: Job, base: Sha, branch: str, given: Given) -> Progress:

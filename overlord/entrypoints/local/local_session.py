@@ -19,7 +19,9 @@ from overlord.entrypoints.local.place import Place
 from overlord.entrypoints.local.record import Record
 from overlord.entrypoints.local.screen import Screen
 from overlord.entrypoints.terminal.show import console, person
+from overlord.errors import SettingsError
 from overlord.failpoints import Failpoint
+from overlord.settings.agents import resolved
 from overlord.settings.load import Settings
 from overlord.store.database import Database, open_reader, write_from_command
 
@@ -58,6 +60,8 @@ class LocalSession:
     async def settings(self, record: Record, forge_url: str = "") -> tuple[Settings, model.Choice]:
         """The settings a run is worked with. Raises SettingsError, also when there is no model for it."""
         plain = self.place.settings(self.environment)
+        if record.agent and (trouble := _agent_trouble(plain, record.agent)):
+            raise SettingsError(f"--agent {record.agent}: {trouble}")
         choice = await model.choose(plain, record.model, self.environment)
         overrides: dict[str, Any] = {
             "model": choice.settings,
@@ -65,7 +69,9 @@ class LocalSession:
         }
         known = [*(item for item in records.every(self.place) if item.number != record.number), record]
         scopes = {item.number: list(item.scope) for item in known if item.scope}
-        agents = {item.number: item.agent for item in known if item.agent}
+        agents = {
+            item.number: item.agent for item in known if item.agent and not _agent_trouble(plain, item.agent)
+        }
         own: dict[str, Any] = {"issue_scopes": scopes} if scopes else {}
         own |= {"issue_agents": agents} if agents else {}
         if own:
@@ -100,6 +106,15 @@ async def sit_down(
             )
         finally:
             forge.close()
+
+
+def _agent_trouble(settings: Settings, name: str) -> str:
+    """Why nobody can work by this name; empty where somebody can. An earlier run may name one that the settings had then."""
+    try:
+        resolved(name, settings.agents)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _leave() -> None:

@@ -1,13 +1,16 @@
-"""Before a run is begun: whether its model can be used, so that a wrong key is said in seconds and not after the setup."""
+"""Before a run is begun: whether its model and its agent can be used, so that a wrong key is said in seconds and not after the setup."""
 
 import asyncio
 
+from minion.protocol import WITHOUT_TOOLS
 from overlord.domain.model_fault import FaultKind, ModelFault
 from overlord.entrypoints.doctor.model import check_endpoint
 from overlord.entrypoints.local.local_session import LocalSession
-from overlord.errors import ModelUnavailable, Refused, SettingsError
+from overlord.errors import ModelUnavailable, Refused, RunnerRefused, RunnerUnavailable, SettingsError
 from overlord.failpoints import Failpoint
+from overlord.ports.runner import Runner
 from overlord.session_api.gateway.model_watch import models_in_use
+from overlord.settings.agents import program_of, resolved
 from overlord.settings.load import Settings
 from overlord.settings.model import Candidate
 from overlord.store.budgets import model_outages
@@ -29,6 +32,26 @@ async def check_models(local_session: LocalSession, settings: Settings) -> None:
         for task in (checking, stopped):
             task.cancel()
         await asyncio.gather(checking, stopped, return_exceptions=True)
+
+
+async def check_agent(settings: Settings, runner: Runner, name: str) -> None:
+    """Raises SettingsError, with the remedy, where the program of the agent of this name is not to be had."""
+    choice = resolved(name, settings.agents)
+    program = program_of(choice, settings.agents, base=settings.docker.image)
+    try:
+        if program is not None:
+            await runner.agent_version(program)
+    except (RunnerRefused, RunnerUnavailable) as error:
+        raise SettingsError(f"agent {name}: {error}") from error
+
+
+def check_takes_tools(settings: Settings, agent: str) -> None:
+    """Raises SettingsError for an agent that cannot answer with a tool of ours, as the architect of a contract does."""
+    if resolved(agent, settings.agents).program in WITHOUT_TOOLS:
+        raise SettingsError(
+            f"agent {agent}: it takes no tools of Overlord's, and an architect answers with them; name another one in --agent, as"
+            " native, claude-code or codex"
+        )
 
 
 async def _check(local_session: LocalSession, settings: Settings) -> None:

@@ -13,7 +13,7 @@ from overlord.domain.conversation.pull_card import Story, state_in_words
 from overlord.domain.decision import Decision, Subject, Verb
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job, JobState
-from overlord.domain.text.plain import count
+from overlord.domain.text.plain import count, visible
 from overlord.entrypoints.invocation import command
 from overlord.entrypoints.local import record as records
 from overlord.entrypoints.local.checkout import Checkout
@@ -128,7 +128,9 @@ async def show(outcome: Outcome, screen: Screen, *, json: bool) -> None:
         show_text(await _diffstat(outcome))
     cost = cost_text(Cost(tokens=story.usage.total, nusd=story.cost_nusd))
     models = f" of {', '.join(map(line, story.models))}" if story.models else ""
-    show_text(f"{cost}{models} · {story.work_s:.0f} s of work · {count(len(story.sessions), 'session')}\n")
+    show_text(
+        f"{cost}{models} · {story.work_s:.0f} s of work{visible(story.by)} · {count(len(story.sessions), 'session')}\n"
+    )
     if outcome.proposed:
         show_text(f"{line(outcome.proposed)}\n")
     for text in _next(outcome):

@@ -78,7 +78,7 @@ async def run(local_session: LocalSession, work_request: WorkRequest) -> int:
     draft = work_request.over(
         Record(number=0, title=work_request.title, base="", forge_base="", base_branch="", onto="")
     )
-    await _check_ready(local_session, draft)
+    await _check_ready(local_session, draft, work_request.kind)
     if (like := work_request.based_on) is not None:
         draft = replace(
             draft, base=like.base, forge_base=like.forge_base, base_branch=like.base_branch, onto=like.onto
@@ -282,12 +282,19 @@ def _forge_branch(branch: str) -> str:
     return f"{flat}-base" if flat.startswith("minion") else flat
 
 
-async def _check_ready(local_session: LocalSession, record: Record) -> None:
-    """What is wrong with model, scope, budget or runner is said before anything is made. Raises SettingsError."""
+async def _check_ready(local_session: LocalSession, record: Record, kind: RequestKind | None = None) -> None:
+    """What is wrong with model, scope, budget, runner or agent is said before anything is made. Raises SettingsError."""
     settings, choice = await local_session.settings(record)
+    agent = record.agent or settings.space(local_session.place.repository).agent
+    if kind is RequestKind.INIT:
+        preflight.check_takes_tools(settings, agent)
     if not choice.notice:  # what was found by itself has just answered
         await preflight.check_models(local_session, settings)
-    await (await choose_runner(settings, falls_back=True)).close()
+    runner = await choose_runner(settings, falls_back=True)
+    try:
+        await preflight.check_agent(settings, runner, agent)
+    finally:
+        await runner.close()
 
 
 def _check_alone(local_session: LocalSession, number: int) -> None:

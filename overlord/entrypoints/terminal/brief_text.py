@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from minion.native.prompt import IDENTITY, MISSION, WORLD, Layer, layers
-from minion.protocol import Brief
+from minion.protocol import NATIVE, Brief
 from overlord.domain.text.plain import visible
 from overlord.store.checks.evaluations import EvaluationRow
 
@@ -37,7 +37,7 @@ def evaluation_of(brief: Brief, prepared_at: datetime, past: Sequence[Evaluation
 
 
 def _lines(brief: Brief, evaluation: int) -> Iterator[str]:
-    yield _line(f"{brief.session_id}: a {brief.kind} session of role {brief.role}")
+    yield _line(f"{brief.session_id}: a {brief.kind} session of role {brief.role}{_by(brief)}")
     yield f"base {brief.base_sha[:12]}, head {brief.head_sha[:12]}, branch {_line(brief.branch)}"
     shown = ""
     for part in layers(brief, FENCE):
@@ -47,6 +47,10 @@ def _lines(brief: Brief, evaluation: int) -> Iterator[str]:
         yield from ("", f"-- from {_line(source_of(brief, part, evaluation))}")
         for line in visible(part.text).strip("\n").split("\n"):
             yield from _wrapped(line)
+
+
+def _by(brief: Brief) -> str:
+    return "" if brief.agent.program == NATIVE else f", worked by {brief.agent.name}"
 
 
 def source_of(brief: Brief, part: Layer, evaluation: int = 0) -> str:

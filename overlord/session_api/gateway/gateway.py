@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
+from typing import TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -33,6 +34,8 @@ from overlord.settings.model import Candidate
 from overlord.store import jobs
 
 MAX_REQUEST_BYTES = 16 * 1024 * 1024
+LONG_BODY_BYTES = 512 * 1024
+"""A request that is read and written in some milliseconds."""
 MAX_ERROR_BYTES = 64 * 1024
 LONGEST_REST_S = 86_400.0
 PASSED_ON = frozenset({400, 401, 403, 404})
@@ -41,6 +44,8 @@ GIVEN_UP = 424
 """The status a session gets that is not to try again, whatever the endpoint's own status is."""
 WAITED_OUT = frozenset({429, 500, 502, 503, 504})
 """Statuses clients try again by themselves; other passing troubles are told as 503."""
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,25 +78,28 @@ async def ask(
     """A session's request: 400 for what is not passed on, 402 when a budget is spent, 502 when no endpoint replied."""
     account = await account_of(parts, session)
     raw = await http.read_bytes(request, limit=MAX_REQUEST_BYTES)
-
-    def read() -> ClientRequest:
-        body = parsed(raw)
-        return ClientRequest.read(
-            parts.settings, account, body, wire, model=model, stream=stream, headers=headers
-        )
-
-    return await answer(parts, account, await parts.beside(account.id, read))
+    read = partial(ClientRequest.read, parts.settings, account, wire=wire, model=model)
+    asked = await _made(parts, account, len(raw), lambda: read(parsed(raw), stream=stream, headers=headers))
+    return await answer(parts, account, asked, size=len(raw))
 
 
-async def answer(parts: SessionApiParts, account: Account, asked: ClientRequest) -> Response:
-    """One reply on an account, along the endpoints of the one model it may use: those that can be asked this."""
+async def _made(parts: SessionApiParts, account: Account, size: int, make: Callable[[], Made]) -> Made:
+    """What is made of a body: off the loop where that is long, for the streams of the others go on meanwhile."""
+    return await parts.beside(account.id, make) if size > LONG_BODY_BYTES else make()
+
+
+async def answer(
+    parts: SessionApiParts, account: Account, asked: ClientRequest, *, size: int = 0
+) -> Response:
+    """One reply on an account, along the endpoints of the one model it may use: those that can be asked this. `size` is how long the
+    client's body is."""
     settings = parts.settings
     candidates = settings.models[model_of(settings, account)]
     failed: _Failed | None = None
     problem = ""
     for index, candidate in enumerate(candidates, start=1):
         try:
-            sent = await parts.beside(account.id, partial(asked.for_endpoint, settings, candidate))
+            sent = await _made(parts, account, size, partial(asked.for_endpoint, settings, candidate))
         except WireError as error:
             problem = str(error)
             continue
@@ -201,8 +209,8 @@ async def _streamed(
 async def _first(chunks: AsyncIterator[bytes], stream: OutgoingStream) -> bytes:
     async for chunk in chunks:
         ready = stream.feed(chunk)
-        if stream.has_begun:
-            return ready
+        if stream.has_begun or stream.reader.size > MAX_REPLY_BYTES:
+            return ready  # one without end that holds no event is broken off where it is passed on
     return b""
 
 

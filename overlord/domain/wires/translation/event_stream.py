@@ -86,8 +86,9 @@ class EventCutter:
     def feed(self, data: bytes) -> bytes:
         """Take what came; give the events that are whole now."""
         self.size += len(data)
+        new = max(len(self.rest) - 3, 0)  # what is kept was searched
         data = self.rest + data
-        end = max(found + len(mark) if (found := data.rfind(mark)) >= 0 else 0 for mark in _ENDS)
+        end = max(found + len(mark) if (found := data.rfind(mark, new)) >= 0 else 0 for mark in _ENDS)
         whole, self.rest = data[:end], data[end:]
         if whole:
             self._passed.append(whole)

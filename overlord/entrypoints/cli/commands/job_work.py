@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from minion.protocol import CheckReport, SessionKind
+from minion.protocol import NATIVE, CheckReport, SessionKind
 from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.identifiers import SessionId
 from overlord.domain.job import Job, JobState
@@ -209,7 +209,7 @@ class _Shown:
 
     def _heading(self, session: Session) -> None:
         if not self.json:
-            console.print(Text(f"\n{session.id}: {_KINDS.get(session.kind, session.kind)}", "bold"))
+            console.print(Text(f"\n{session.id}: {_work_of(session)}", "bold"))
 
     def _one(self, session: Session, conversation: Conversation, text: str) -> None:
         exchange = exchange_of(text)
@@ -221,6 +221,12 @@ class _Shown:
             return
         for drawn in conversation.lines(exchange):
             console.print(Text(visible(drawn), _style(drawn)), soft_wrap=True)
+
+
+def _work_of(session: Session) -> str:
+    if session.kind is SessionKind.WORK and session.agent != NATIVE:
+        return f"{visible(session.agent)} works"
+    return _KINDS.get(session.kind, session.kind)
 
 
 _KINDS = {SessionKind.WORK: "the Minion works", SessionKind.REVIEW: "a model reviews the change"}
