@@ -49,7 +49,7 @@ MOST_VALUES = 200_000
 """Of a request. A conversation of a thousand turns has a tenth of them; each costs time of a processor that all sessions share."""
 _MOST_MARKS = 2_000_000
 """Quotes, commas and brackets of a request, those in its words included: it is not looked at more closely where there are more."""
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*+"?', re.DOTALL)
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.?[^"\\]*+)*"?', re.DOTALL)
 """A string, or all that follows a quote that none ends: whatever the bytes are, each is looked at once."""
 
 
