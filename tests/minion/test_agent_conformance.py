@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from minion.agents.registry import AGENTS
-from minion.protocol import AgentChoice, EventKind, Limits, Message, Outcome, Scope
+from minion.agents.registry import AGENTS, agent_of
+from minion.protocol import WITHOUT_TOOLS, AgentChoice, EventKind, Limits, Message, Outcome, Scope
 from tests.minion import agent_stand_in
 from tests.minion.conftest import Program
 from tests.minion.session_api import BRANCH, SessionApi, git, status
