@@ -56,6 +56,8 @@ class AgentSession:
         self._fence = fence
         self._doubted: set[str] = set()
         """What it was asked about once."""
+        self._scope = around.session.territory.scope
+        """What its permissions were made from for this prompt."""
 
     def run(self, mission: str) -> Report:
         """Work to an ending. Raises GitFailed when there is no working copy, SessionApiGone when there is nobody to report to."""
@@ -78,6 +80,7 @@ class AgentSession:
     def _converse(self, mission: str) -> Report:
         prompt = mission
         for _ in range(MOST_PROMPTS):
+            self._scope = self._session.territory.scope
             attempt = self._conversation.ask(prompt)
             told = self._judge(attempt)
             if isinstance(told, Report):
@@ -108,7 +111,9 @@ class AgentSession:
             return self._said(found)
         if (report := self._cut_short(attempt)) is not None:
             return report
-        return self._asked(found) if found is not None else self._finished(without_sentinels(attempt.text))
+        if found is not None:
+            return self._asked(found)
+        return self._widened() or self._finished(without_sentinels(attempt.text))
 
     def _said(self, found: Sentinel) -> Report | str:
         if found.kind is SentinelKind.PHASE_COMPLETE:
@@ -157,6 +162,16 @@ class AgentSession:
         except ToolError as error:
             answer = f"Your question was not asked: {error}"
         return f"{answer}\n{_GO_ON}"
+
+    def _widened(self) -> str:
+        """What it is told whose scope was widened in its last prompt: its own permissions are wider with the next."""
+        scope, turns_left = (
+            self._session.territory.scope,
+            self._session.turn < self._session.brief.limits.turns,
+        )
+        return (
+            f"You may now write: {scope.describe()}. {_GO_ON}" if scope != self._scope and turns_left else ""
+        )
 
     def _finished(self, summary: str, found: Sentinel | None = None) -> Report | str:
         """An agent that says it is done, by a sentinel line (`found`) or by leaving in good order."""

@@ -24,9 +24,14 @@ def find_program(choice: AgentChoice, executables: Sequence[str], search_path: s
         if found := shutil.which(name, path=path):
             return (found, *choice.command[1:])
     listed = " or ".join(names)
+    if choice.program == ACP:
+        remedy = "Name an image that holds it in its agent's settings"
+    else:
+        remedy = f"Build its image with docker/images --agents {choice.program}"
+    where = " and ".join(map(str, places)) or AGENTS_DIRECTORY
     raise AgentFailed(
-        f"The agent {choice.name} is missing: there is no {listed} in {own} and none on the PATH. Build its image with "
-        f"docker/images --agents {choice.program}, or install it where sessions run."
+        f"The agent {choice.name} is missing: there is no {listed} in {where} and none on the PATH. {remedy}, or install it "
+        "where sessions run."
     )
 
 

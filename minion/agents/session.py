@@ -16,7 +16,7 @@ from minion.native.ending import stopped
 from minion.native.mailbox import Mailbox
 from minion.native.prompt import fence_mark, instructions, mission
 from minion.native.work_session import Prepared, prepare
-from minion.protocol import Brief, Outcome, Report, Scope
+from minion.protocol import ACP, Brief, Outcome, Report, Scope
 from minion.session import Session
 from minion.start import Start
 
@@ -73,6 +73,11 @@ def _run(start: Start, prepared: Prepared, tools: ToolsServer | None, beat: Hear
     )
     mailbox = Mailbox(start.session_api, fence, start.interrupts, last_turn=brief.limits.turns)
     conversation = conversation_with(brief.agent, around)
+    if tools is not None:
+        # Over ACP each call is judged by us, with the scope there is then.
+        tools.grants_at_next_prompt = (
+            brief.agent.program != ACP and conversation.capabilities.permission_before_call
+        )
     return AgentSession(around, conversation, mailbox, tools, fence).run(mission(brief, fence))
 
 

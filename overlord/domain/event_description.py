@@ -85,6 +85,15 @@ def _for_role(data: Mapping[str, Json]) -> str:
     return f" for {data['role']}" if data.get("role") and data.get("kind") == "work" else ""
 
 
+def _agent(data: Mapping[str, Json]) -> str:
+    """Which coding agent works, where it is not the native one."""
+    if not data.get("agent"):
+        return ""
+    model = f" and {data['model']}" if data.get("model") else ""
+    by = f" ({data['agent_by']})" if data.get("agent_by") else ""
+    return f" with {data['agent']}{model}{by}"
+
+
 def _at_gate(data: Mapping[str, Json]) -> str:
     return f" at gate {data['gate']}" if data.get("gate") else ""
 
@@ -112,6 +121,11 @@ def _message_sentence(data: Mapping[str, Json]) -> str:
 def _worker(data: Mapping[str, Json]) -> str:
     agent = data.get("agent")
     return "the Minion" if agent in (None, "", NATIVE) else str(agent)
+
+
+def _with(data: Mapping[str, Json]) -> str:
+    """The model that another agent than the native one works with."""
+    return f" with {data['model']}" if data.get("agent") and data.get("model") else ""
 
 
 def _may_write(data: Mapping[str, Json]) -> str:
@@ -149,8 +163,8 @@ _LOCAL: Mapping[E, _Sentence] = {
 """Where there is no forge but this machine's own: people see branches there, and no pull requests."""
 _SENTENCES: Mapping[E, _Sentence] = {
     E.CLAIMED: lambda d: f"claimed {d['issue']}: {d['title']}",
-    E.SESSION_PREPARED: lambda d: f"prepared {d['session']}{_for_role(d)}",
-    E.SESSION_STARTED: lambda d: f"{_worker(d)} is at work{_may_write(d)}",
+    E.SESSION_PREPARED: lambda d: f"prepared {d['session']}{_for_role(d)}{_agent(d)}",
+    E.SESSION_STARTED: lambda d: f"{_worker(d)} is at work{_with(d)}{_may_write(d)}",
     E.SESSION_ENDED: lambda d: f"{d['session']} ended ({d['ending']})",
     E.DISPATCH_REFUSED: lambda d: (
         "no session is begun before a person says how work is judged here, where no tests were found"

@@ -1,6 +1,7 @@
 """A session: one attempt by one Minion, or one run of the judge's commands, in one container."""
 
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -130,6 +131,11 @@ class Session:
         return str(json.loads(self.brief).get("role", "")) if self.brief else ""
 
     @property
+    def asks_model(self) -> str:
+        """What its model's endpoint calls the model it is to ask, by its brief; empty where nobody said."""
+        return str((json.loads(self.brief).get("agent") or {}).get("model", "")) if self.brief else ""
+
+    @property
     def budgets(self) -> tuple[Budget, ...]:
         """Its own caps."""
         tokens = Budget(per=Per.SESSION, unit=Unit.TOKENS, limit=self.token_budget)
@@ -177,6 +183,24 @@ def prepared(
         agent=brief.agent.name,
         model=model,
     )
+
+
+def who_worked(ran: Iterable[Session], answered: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The agents of work sessions, each once with the models that `answered` its sessions, by their ids: `codex with gpt-6`. None where
+    the native one alone worked."""
+    models: dict[str, dict[str, None]] = {}
+    for session in ran:
+        if session.kind is SessionKind.WORK:
+            models.setdefault(session.agent, {}).update(dict.fromkeys(answered.get(session.id, ())))
+    if not models.keys() - {NATIVE}:
+        return ()
+    return tuple(with_models(agent, names) for agent, names in models.items())
+
+
+def with_models(agent: str, names: Iterable[str]) -> str:
+    """An agent and the models it works with, in words."""
+    known = ", ".join(filter(None, names))
+    return f"{agent} with {known}" if known else agent
 
 
 def session_id(job_id: JobId, kind: SessionKind, ordinal: int) -> str:

@@ -76,6 +76,9 @@ class SessionStatus:
     started_at: datetime | None
     turn: int
     last_action: str
+    agent: str
+    model: str
+    """What it asks for; a spare endpoint may answer with another."""
 
 
 class BudgetUnit(StrEnum):
@@ -268,6 +271,8 @@ def _session(session: Session | None) -> SessionStatus | None:
         started_at=session.started_at,
         turn=session.turn,
         last_action=session.last_action,
+        agent=session.agent,
+        model=session.asks_model,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from minion.protocol import NATIVE
 from overlord.command_ref import CommandRef
 from overlord.domain.answers import consequence_of, label_of
 from overlord.domain.budgets.budget import NANO, cost_text, usd_text
@@ -9,6 +10,7 @@ from overlord.domain.chat.lines import facts, happened, look_at, since, words
 from overlord.domain.conversation.decision_words import answer_ref
 from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.inquiry import age_text
+from overlord.domain.session import with_models
 from overlord.domain.text.plain import size_text
 from overlord.domain.view.span import Bold, Code, Command, Issue, Mark, Span
 from overlord.domain.view.view import Action, Actions, Bullets, Heading, Note, Paragraph, Part, Table, View
@@ -71,8 +73,9 @@ def _session(status: JobStatus) -> str:
         return "none runs"
     began = f", since {since(session.started_at, status.at)}" if session.started_at is not None else ""
     role = f" of {session.role}" if session.role else ""
+    agent = "" if session.agent == NATIVE else f" by {words(with_models(session.agent, [session.model]))}"
     doing = f", turn {session.turn}: {words(session.last_action)}" if session.turn else ""
-    return f"{session.id}{role} is live{began}{doing}"
+    return f"{session.id}{role}{agent} is live{began}{doing}"
 
 
 def _waiting(status: JobStatus) -> Iterator[Part]:

@@ -7,6 +7,7 @@ from overlord.domain.contracts.turn import Turn
 from overlord.domain.conversation.pull_card import Story
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
+from overlord.domain.session import who_worked
 from overlord.store import decisions, jobs, ledger, sessions
 from overlord.store.budgets import exchanges, grants, model_outages
 from overlord.store.checks import evaluations
@@ -19,18 +20,20 @@ def story_of(connection: sqlite3.Connection, job: Job, contract: Contract) -> St
     job = jobs.get(connection, job.id)
     turn = Turn.of(job_contracts.of_job(connection, job.id, lambda: contract), job)
     skills = ledger.last(connection, job.id, EventName.SKILLS_CHOSEN) or {}
+    ran = tuple(sessions.of_job(connection, job.id))
     usage, calls = exchanges.job_usage(connection, job.id)
     return Story(
         job=job,
         attempts=turn.iterations,
         evaluations=tuple(evaluations.history(connection, job)),
-        sessions=tuple(sessions.of_job(connection, job.id)),
+        sessions=ran,
         decisions=tuple(decisions.waiting(connection, job.id)),
         answered=tuple(decisions.answered(connection, job.id)),
         unanswered=tuple(decisions.expired(connection, job.id)),
         usage=usage,
         calls=calls,
         models=exchanges.models_of(connection, job.id),
+        worked_by=who_worked(ran, exchanges.models_by_session(connection, job.id)),
         cost_nusd=exchanges.job_cost(connection, job.id),
         work_s=sessions.work_time_s(connection, job),
         skills=_texts(skills.get("offered")),

@@ -3,8 +3,8 @@
 import sqlite3
 from datetime import datetime
 
-from minion.protocol import CheckReport, Report, SessionKind
-from overlord.domain.event import EventName, LedgerEvent
+from minion.protocol import NATIVE, CheckReport, Report, SessionKind
+from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.job import Job
 from overlord.domain.session import Session, SessionState, StopReason
 from overlord.errors import NotFound
@@ -30,8 +30,9 @@ def count_since(connection: sqlite3.Connection, job_id: int, kind: SessionKind, 
     return sum(session.prepared_at >= since for session in found)
 
 
-def prepare(connection: sqlite3.Connection, session: Session) -> None:
-    """Write a session's row and fact; the keeper opens its session API when it sees the row."""
+def prepare(connection: sqlite3.Connection, session: Session, *, agent_by: str = "") -> None:
+    """Write a session's row and fact; the keeper opens its session API when it sees the row. `agent_by` says who chose its agent."""
+    agent: dict[str, Json] = {} if session.agent == NATIVE else {"agent": session.agent, "agent_by": agent_by}
     insert(connection, "sessions", {name: getattr(session, name) for name in session.__dataclass_fields__})
     ledger.append(
         connection,
@@ -45,6 +46,7 @@ def prepare(connection: sqlite3.Connection, session: Session) -> None:
                 "role": session.role,
                 "scope": session.scope,
                 "branch": session.branch,
+                **agent,
             },
         ),
     )

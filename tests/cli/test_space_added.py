@@ -1,6 +1,7 @@
 """`space add` asks the forge before a repository is in care, `space show` begins with what somebody said; near names are suggested."""
 
 import asyncio
+import json
 import os
 import shutil
 import subprocess
@@ -121,6 +122,26 @@ async def test_what_somebody_said_of_a_repository_is_shown_before_the_defaults(t
     assert "labels.work" in differs and '"robot"' in differs and "base_branch" in differs
     assert "sessions.turns" in rest and "labels.work " not in rest
     assert "Nothing differs from the default.\n" in (await typed("space", "show", "calc")).out
+
+
+async def test_of_mcp_servers_the_names_are_shown_and_of_the_agent_who_it_is(
+    typed: Typed, home: Home
+) -> None:
+    servers = {
+        "units": {"command": ["unit-tools"], "environment": {"UNITS": "env-canary"}},
+        "docs": {
+            "url": "https://docs.example.com/mcp",
+            "headers": {"Authorization": "head-canary"},
+            "tools": ["search"],
+        },
+    }
+    home.root.mkdir(exist_ok=True)
+    (home.root / "overlord.yaml").write_text(json.dumps({"agent": "codex", "mcp": servers}))
+    said = await typed("space", "show", "calc")
+    differs, _, _ = said.out.partition("\nAs by default:\n")
+    assert '["docs", "units"]' in differs and '"codex"' in differs
+    values = (await typed("space", "show", "calc", "--json")).out
+    assert "canary" not in said.out + values and "docs.example.com" not in said.out + values
 
 
 def test_a_name_that_nobody_knows_is_answered_with_those_that_are_like_it() -> None:

@@ -1,14 +1,17 @@
 """`overlord status JOB`, `overlord list` and `history` of a run under a contract with a plan, a gate and the work."""
 
 import json
+import sqlite3
 from typing import Any
 
+from minion.protocol import AgentChoice, encode
 from overlord.embedded.play import edit, run, submit
 from overlord.home import Home
 from tests.cli.conftest import Filled, Overlord
 from tests.local import LocalSession
 from tests.local_contract import TITLE, contract_desk, hold, will_plan
-from tests.stored import claim, opened
+from tests.records import a_brief
+from tests.stored import claim, opened, prepare
 from tests.world import FIX
 
 
@@ -84,6 +87,24 @@ def test_status_of_a_job_takes_a_number_or_an_issue_and_without_one_is_as_ever(
     assert list(everything) == ["jobs", "decisions", "today", "spaces", "pauses", "models", "settings"]
     assert overlord("status", "nobody").code == 2
     assert (overlord("status", "9").code, "there is no job 9" in overlord("status", "9").err) == (4, True)
+
+
+def by_codex(connection: sqlite3.Connection) -> None:
+    """A job whose live session is of another agent."""
+    job, choice = claim(connection), AgentChoice(name="codex", program="codex", model="gpt-6")
+    told = encode(a_brief(job, agent=choice)).decode()
+    prepare(connection, job, agent="codex", brief=told)
+
+
+def test_a_job_says_which_agent_works_in_its_session(filled: Filled, overlord: Overlord) -> None:
+    filled(by_codex)
+    session = json.loads(overlord("status", "1", "--json").out)["session"]
+    assert (session["agent"], session["model"]) == ("codex", "gpt-6")
+    assert "session: j1-work-1 of minion by codex with gpt-6 is live" in overlord("status", "1").out
+    story = json.loads(overlord("job", "show", "1", "--json").out)["story"]
+    assert ([one["agent"] for one in story["sessions"]], story["worked_by"]) == (["codex"], ["codex"])
+    shown = overlord("job", "show", "1").out
+    assert "prepared j1-work-1 for minion with codex" in shown and " · by codex · " in shown
 
 
 def test_the_list_tells_what_each_open_job_waits_for(filled: Filled, overlord: Overlord) -> None:

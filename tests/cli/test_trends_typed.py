@@ -118,8 +118,8 @@ def test_agents_stand_side_by_side_and_in_each_repository(overlord: Overlord, fi
     filled(two_agents)
     shown = overlord("agents").out.splitlines()
     assert shown[0] == "Agents over the last 30 days: 3 jobs ended"
-    assert shown[1].split()[:3] == ["agent", "model", "ended"]
-    assert [line.split()[:3] for line in shown[2:4]] == [["codex", "none", "2"], ["native", "none", "1"]]
+    assert shown[1].split()[:3] == ["agent", "model", "merged"]
+    assert [line.split()[:3] for line in shown[2:4]] == [["codex", "none", "0/2"], ["native", "none", "0/1"]]
     assert REPO in shown and "a/b" in shown
     found = json.loads(overlord("agents", "7", "--space", "calc", "--json").out)
     assert [(row["agent"], row["figures"]["ended"]) for row in found["agents"]] == [

@@ -6,7 +6,9 @@ import pytest
 from inline_snapshot import snapshot
 
 from minion.protocol import Outcome, Report, SessionKind
+from overlord.domain.chat.card import Place, job_card
 from overlord.domain.conversation.pull_card import (
+    Story,
     evidence_card,
     pull_body,
     pull_title,
@@ -17,6 +19,7 @@ from overlord.domain.decision import DecisionState, Verb
 from overlord.domain.evaluation import CheckName, CheckScore
 from overlord.domain.job import JobState
 from overlord.domain.text.plain import code_block
+from overlord.domain.view.view import Note
 from overlord.engine.issues.issue_comment import issue_comment
 from tests.records import BASE, HEAD, a_check, a_decision, a_job, a_session, a_story, an_evaluation, an_issue
 
@@ -61,6 +64,35 @@ def test_the_card_names_the_models_and_what_may_be_written() -> None:
     card = evidence_card(a_story(sessions=(scoped,), models=("gpt`5", "spare")))
     assert "1,234 tokens in 3 model calls of `gpt'5`, `spare` ·" in card
     assert "Scope: src/**, a/b" in card
+
+
+def test_the_cards_say_which_agent_worked_where_it_is_not_the_native_one() -> None:
+    story = a_story(report=DONE, worked_by=("claude-code with claude-opus-5-5", "acp:goose acp"))
+    assert (
+        "job 1 · 1 session · by claude-code with claude-opus-5-5 · by acp:goose acp · revision 0 of 2 ·"
+        in evidence_card(story)
+    )
+    assert " · by " not in evidence_card(a_story(report=DONE))
+    assert notes(story) == [
+        "job 1 · revision 0/2 · by claude-code with claude-opus-5-5, acp:goose acp · 1,234 tokens"
+    ]
+    assert " · by " not in notes(a_story(report=DONE))[0]
+    first, _, _ = issue_comment(story).partition("\n")
+    assert first.endswith(" · by claude-code with claude-opus-5-5 · by acp:goose acp")
+    assert " · by " not in issue_comment(a_story(report=DONE))
+
+
+def test_a_hostile_name_of_an_agent_names_nobody_and_is_cut() -> None:
+    story = a_story(report=DONE, worked_by=("acp:x @acme/all\n\n# Approved " + "y" * 500,) * 9)
+    card = evidence_card(story)
+    assert "@acme" not in card and "# Approved" not in card.splitlines()
+    assert card.count("acp:x") == 5 and len(card) < 1500
+
+
+def notes(story: Story) -> list[str]:
+    """What stands small below the job's card in the chat."""
+    shown = job_card(story, Place(), lambda verb, text: f"{verb} {text}", stopping="")
+    return [part.text for part in shown.parts if isinstance(part, Note)]
 
 
 def test_a_card_before_anything_was_checked_says_so() -> None:

@@ -167,6 +167,18 @@ def test_where_a_job_begins_that_mends_another_is_told() -> None:
     )
 
 
+def test_which_agent_works_is_told_where_it_is_not_the_native_one() -> None:
+    prepared = {"session": "j1-work-1", "kind": "work", "role": "coder"}
+    agent: dict[str, Json] = {"agent": "codex", "agent_by": "label agent:codex"}
+    assert describe_event(EventName.SESSION_PREPARED, {**prepared, **agent}) == (
+        "prepared j1-work-1 for coder with codex (label agent:codex)"
+    )
+    assert describe_event(EventName.SESSION_PREPARED, prepared) == "prepared j1-work-1 for coder"
+    started: dict[str, Json] = {"agent": "codex", "model": "gpt-6", "may_write": "src/**"}
+    told = "the Minion is at work with codex and gpt-6; it may write src/**"
+    assert describe_event(EventName.SESSION_STARTED, started) == told
+
+
 def test_a_revision_without_findings_is_told_too() -> None:
     assert describe_event(EventName.REVISION_ORDERED, {}) == "sent back: a revision on the same branch"
     assert describe_event(EventName.REVISION_ORDERED, {"findings": ["one"]}) == "sent back: one"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from minion.protocol import CheckReport, Outcome, Report, SessionKind
+from minion.protocol import AgentChoice, CheckReport, Outcome, Report, SessionKind, encode
 from overlord.domain.budgets.budget import NANO, Budget, Per, Unit
 from overlord.domain.job import JobId
 from overlord.domain.session import (
@@ -15,9 +15,10 @@ from overlord.domain.session import (
     judge_ending,
     session_id,
     socket_name,
+    who_worked,
     why_short,
 )
-from tests.records import a_session
+from tests.records import a_brief, a_job, a_session
 
 EXITED = Ending(kind=EndKind.EXITED, exit_code=0)
 
@@ -149,3 +150,26 @@ def test_a_door_has_a_name_of_eight_characters_that_stays() -> None:
         == socket_name("j1-work-1", b"key")
         != socket_name("j1-work-1", b"other")
     )
+
+
+def test_who_worked_is_said_once_with_the_models_that_answered() -> None:
+    job = a_job()
+    ran = [
+        a_session(job, agent="codex"),
+        a_session(job, SessionKind.CHECK, agent="aider"),
+        a_session(job, ordinal=2),
+        a_session(job, ordinal=3, agent="codex"),
+    ]
+    answered = {"j1-work-1": ("gpt-6",), "j1-work-3": ("gpt-6", "spare"), "j1-check-1": ("other",)}
+    assert who_worked(ran, answered) == ("codex with gpt-6, spare", "native")
+
+
+def test_of_the_native_agent_alone_nothing_is_said() -> None:
+    assert who_worked([a_session()], {"j1-work-1": ("gpt-6",)}) == ()
+    assert who_worked([], {}) == ()
+
+
+def test_the_model_a_session_asks_is_what_its_brief_says() -> None:
+    choice = AgentChoice(name="codex", program="codex", model="gpt-6")
+    told = replace(a_session(), brief=encode(a_brief(a_job(), agent=choice)).decode())
+    assert (told.asks_model, a_session().asks_model, replace(told, brief="").asks_model) == ("gpt-6", "", "")

@@ -602,3 +602,29 @@ def test_whatever_an_endpoint_of_the_wire_sends_is_read(chunks: list[Any]) -> No
     assert reader.content().message is not None
     for one in chunks:
         DIALECT.read_whole(json.dumps(one).encode())
+
+
+@pytest.mark.parametrize("ids", [("c1", "c2"), ("", "")], ids=["with ids", "without"])
+@pytest.mark.parametrize("order", [(0, 0, 1, 1), (0, 1, 0, 1), (0, 1)], ids=["each", "all", "once"])
+def test_results_that_are_told_again_are_told_once(ids: tuple[str, str], order: tuple[int, ...]) -> None:
+    calls = [{"name": "read.file", "args": {"n": number}} | ({"id": ids[number]} if ids[number] else {}) for number in (0, 1)]  # fmt: skip
+    results = [
+        {"name": "read.file", "response": {"output": f"text {number}"}}
+        | ({"id": ids[number]} if ids[number] else {})
+        for number in (0, 1)
+    ]
+    contents = [
+        HELLO,
+        {"role": "model", "parts": [{"functionCall": one} for one in calls]},
+        {"role": "user", "parts": [{"functionResponse": results[number]} for number in order]},
+    ]
+    told = [message for message in _chat(contents=contents, tools=TOOLS)["messages"] if message["role"] == "tool"]  # fmt: skip
+    assert [message["content"] for message in told] == ["text 0", "text 1"]
+    assert len({message["tool_call_id"] for message in told}) == 2
+
+
+def test_another_result_of_a_call_that_is_answered_is_refused() -> None:
+    parts = [{"functionResponse": {"name": "read.file", "response": {"output": text}}} for text in "ab"]
+    called = {"role": "model", "parts": [{"functionCall": {"name": "read.file", "args": {}}}]}
+    with pytest.raises(WireError, match="no call that waits for it"):
+        _chat(contents=[HELLO, called, {"role": "user", "parts": parts}], tools=TOOLS)

@@ -6,9 +6,10 @@ import pytest
 
 from minion.protocol import AgentChoice
 from overlord.domain.decision import Subject
+from overlord.domain.event import EventName
 from overlord.domain.job import JobState
 from overlord.engine.sessions import dispatch
-from overlord.store import sessions
+from overlord.store import ledger, sessions
 from tests.engine.stage import Stage, made_stage
 from tests.engine.test_dispatch import brief, opened
 from tests.world import CALC, REPO
@@ -90,6 +91,20 @@ async def test_any_agent_that_speaks_acp_is_named_by_its_command(stage: Stage) -
     assert (found["name"], found["program"], found["command"]) == ("acp:goose acp", "acp", ["goose", "acp"])
 
 
+async def test_the_ledger_says_which_agent_works_and_who_chose_it(stage: Stage) -> None:
+    await stage.claimed(labels=("agent:codex",))
+    await stage.step(dispatch.step)
+    await opened(stage)
+    await stage.step(dispatch.step)
+    prepared, started = [
+        await stage.read(ledger.last, 1, name)
+        for name in (EventName.SESSION_PREPARED, EventName.SESSION_STARTED)
+    ]
+    assert prepared is not None and started is not None
+    assert (prepared["agent"], prepared["agent_by"]) == ("codex", "label agent:codex")
+    assert (started["agent"], started["model"]) == ("codex", "scripted")
+
+
 @pytest.mark.parametrize(
     ("labels", "why"),
     [
@@ -101,7 +116,7 @@ async def test_any_agent_that_speaks_acp_is_named_by_its_command(stage: Stage) -
         (("agent:acp:",), "acp: needs the command that starts the agent"),
         (
             ("agent:codex", "agent:aider"),
-            "The labels agent:aider and agent:codex each name an agent. Take one of them off.",
+            "The labels agent:aider and agent:codex each name an agent. Take one of them off, then put the work label on",
         ),
     ],
 )

@@ -15,6 +15,7 @@ from overlord.store.budgets import exchanges, grants
 from overlord.store.budgets.exchanges import BudgetBalance, Refusal
 from overlord.store.budgets.grants import GrantKind
 from overlord.store.database import Database
+from overlord.store.rows import insert
 from overlord.store.schema.migrations import migrate
 from tests.records import NOW, REPO
 from tests.stored import claim, prepare
@@ -162,3 +163,24 @@ def test_no_order_of_requests_goes_over_a_cap(requests: list[tuple[int, int, boo
         assert standing.spent >= spent
         spent = standing.spent
     connection.close()
+
+
+async def test_the_models_that_answered_are_known_by_session(database: Database) -> None:
+    def act(c: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
+        job = claim(c)
+        one = prepare(c, job, state=SessionState.ENDED).id
+        two = prepare(c, job, SessionKind.CHECK).id
+        asked = (
+            (two, "spare", 200),
+            (two, "first", 200),
+            (one, "first", 200),
+            (two, "first", 200),
+            (one, "away", 529),
+        )
+        for session, model, status in asked:
+            columns = {"session_id": session, "job_id": job.id, "space": REPO, "day": "2026-03-02", "at": NOW}
+            insert(c, "exchanges", {**columns, "model": model, "status": status, "reserved": 0})
+        return exchanges.models_by_session(c, job.id)
+
+    found = await database.write("by hand", act)
+    assert found == {"j1-check-1": ("spare", "first"), "j1-work-1": ("first",)}

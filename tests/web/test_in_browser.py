@@ -1,7 +1,10 @@
 """The page of a world at work, in a real browser: what a person does in a morning, by keyboard."""
 
 import socket
+import sqlite3
 from collections.abc import AsyncIterator
+from datetime import datetime
+from itertools import product
 from urllib.parse import quote
 
 import pytest
@@ -9,8 +12,13 @@ import pytest_asyncio
 from playwright.async_api import Browser, expect
 from playwright.async_api import Page as Tab
 
+from overlord.domain.event import EventName
 from overlord.domain.job import JobState
 from overlord.embedded.play import blocked, call, edit, say, submit
+from overlord.failpoints import Failpoint
+from overlord.store import jobs
+from overlord.store.rows import insert
+from tests.stored import claim, prepare
 from tests.web.browser import VIEWS, opened
 from tests.web.paging import Page, made_page
 from tests.web.test_github_sign_in import ground
@@ -202,6 +210,36 @@ async def test_everybody_can_read_every_page(page: Page, browser: Browser, view:
             assert await tab.evaluate(SERIOUS) == [], path
             if view == "phone":
                 assert await tab.evaluate(TOO_WIDE) == [], path
+
+
+@pytest.mark.parametrize("view", VIEWS)
+async def test_everybody_can_read_agents_side_by_side(page: Page, browser: Browser, view: str) -> None:
+    await page.world.overlord.parts.database.write(
+        Failpoint.SESSION_CLEARED, lambda c: _worked_by_many(c, page.world.clock.now())
+    )
+    async with opened(browser, VIEWS[view], bypass_csp=True) as tab:
+        await tab.goto(f"{page.address}?token={page.token}")
+        await tab.goto(f"{page.address}trends")
+        await tab.get_by_role("link", name="Agents side by side").click()
+        await expect(tab.locator("table")).to_have_count(3)
+        await expect(tab.locator("table").first).to_contain_text("a-model-of-a-very-long-name")
+        await tab.add_script_tag(path=AXE)
+        assert await tab.evaluate(SERIOUS) == []
+        assert await tab.evaluate(TOO_WIDE) == []
+
+
+def _worked_by_many(connection: sqlite3.Connection, at: datetime) -> None:
+    """Jobs of two repositories that ended, by several agents and models, some of which have long names."""
+    agents = ("native", "claude-code", f"acp:npx {HOSTILE} {'goose-' * 20}")
+    for number, (space, agent) in enumerate(product((REPO, "acme/" + "web-" * 20), agents), 100):
+        job = claim(connection, number, space)
+        session = prepare(connection, job, agent=agent).id
+        books = {"session_id": session, "job_id": job.id, "space": space, "day": at.date(), "at": at}
+        model = "a-model-of-a-very-long-name-" * 4 if agent == "native" else "opus"
+        insert(
+            connection, "exchanges", {**books, "model": model, "status": 200, "settled": True, "reserved": 0}
+        )
+        jobs.move(connection, job.id, EventName.STOPPED, at=at, data={"reason": "x"})
 
 
 OTHERS = (

@@ -26,7 +26,7 @@ from overlord.queries import overview
 from overlord.queries.look import Look
 from overlord.store import access, ledger
 from overlord.store.budgets import model_outages
-from overlord.store.rows import insert
+from overlord.store.rows import insert, update
 from overlord.store.seen_decisions import A_LOOK
 from overlord.store.spaces import spaces
 from tests.records import NOW
@@ -89,6 +89,19 @@ async def test_each_turn_of_a_job_is_in_the_chart_the_table_and_the_rows() -> No
         assert all(int(row["prompt"]) > 0 for row in rows)
         assert (await page.get("/jobs/2/cost")).status_code == 404
         assert (await page.get("/jobs/2/cost.csv")).status_code == 404
+
+
+async def test_a_job_says_which_agent_worked_and_with_which_model() -> None:
+    async with worked() as page:
+        assert (
+            " by " not in (await page.text("/jobs/1")).partition('<nav class="tabs"')[0].partition("<h1>")[2]
+        )
+        named = "acp:<b> goose"
+        await page.world.overlord.parts.database.write(
+            Failpoint.SESSION_CLEARED, lambda c: update(c, "sessions", "j1-work-1", {"agent": named})
+        )
+        assert "by acp:&lt;b&gt; goose with scripted" in await page.text("/jobs/1")
+        assert "j1-work-1 acp:<b> goose 2" in await page.words("/jobs/1/cost")
 
 
 async def test_a_job_of_thousands_of_turns_has_a_chart_that_can_be_read_and_pages() -> None:

@@ -43,6 +43,10 @@ INSTRUCTIONS = (
     "These tools are the session's own. End the session with task_complete, task_blocked or give_answer, whichever "
     "there is: the work is handed in by that alone."
 )
+AT_NEXT_PROMPT = (
+    "Your own tools refuse these paths until your next prompt: end this turn now with a word, and do not end the session. You are "
+    "told to go on at once, and they allow them."
+)
 
 
 @dataclass(slots=True)
@@ -72,6 +76,8 @@ class ToolsServer:
         """What the tool said that ended the session."""
         self.ended = threading.Event()
         """Set once there is a submission."""
+        self.grants_at_next_prompt = False
+        """Whether the agent's own permissions are those of its prompt, so that a scope granted meanwhile is theirs with the next."""
         self._session = session
         self._tools = self._served(tools_of(session.brief) if tools is None else tools)
         self._on_end = on_end
@@ -201,8 +207,11 @@ class ToolsServer:
         """In a thread of the question's own: a scope that is granted counts whether or not the agent asks for its answer."""
         session = self._session
         session_api = session.session_api.another(patience_s=session.session_api.patience_s)
+        before = session.territory.scope
         try:
             question.text = ask.answer_to(session, session_api, question_id)
+            if self.grants_at_next_prompt and session.territory.scope != before:
+                question.text += f"\n{AT_NEXT_PROMPT}"
         except MinionError as error:
             question.text, question.is_error = f"Error: {error}", True
         finally:

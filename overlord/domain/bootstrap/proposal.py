@@ -35,7 +35,7 @@ MOST_VALUES = 10_000
 """Values in a proposal: a contract of a page has some hundreds."""
 MOST_INPUTS = 400
 """Inputs of phases and gates together: each is looked for among all files."""
-MOST_SCHEMA_CHARS = 14_000
+MOST_SCHEMA_CHARS = 14_100
 """Of the schema of the tool, which each turn of a session carries."""
 _LARGEST = 10**15
 _TITLES = {

@@ -164,6 +164,8 @@ def _figures(story: Story) -> str:
     cost = cost_text(Cost(tokens=story.usage.total, nusd=story.cost_nusd))
     revision = f"revision {job.revision}/{story.attempts - 1}"
     facts = [f"job {job.id}", *([story.turn] if story.turn else []), revision, cost]
+    if story.worked_by:
+        facts.insert(-1, f"by {cut(', '.join(story.worked_by), _ACTION)}")
     if job.pull_number is not None:
         facts.append(f"pull request #{job.pull_number}")
     return " · ".join(facts)

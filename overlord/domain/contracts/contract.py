@@ -101,6 +101,10 @@ class RoleBudget(Part):
         return None if self.minutes is None else round(self.minutes * 60)
 
 
+def _agent_name(text: str) -> str:
+    return read_agent_name(text) if text else ""
+
+
 class Role(Part):
     """Who works: where, with what, how long, and how that is verified."""
 
@@ -118,8 +122,8 @@ class Role(Part):
     """What has to be so after each of its sessions."""
     budget: RoleBudget | None = None
     """Where its work ends, and what follows."""
-    agent: Annotated[str, AfterValidator(read_agent_name)] | None = None
-    """The coding agent in its sessions: `native`, `codex`, `acp:COMMAND`, a name of the settings; absent: the settings'."""
+    agent: Annotated[str, AfterValidator(_agent_name)] = ""
+    """The coding agent, as `codex`; absent: the settings'."""
     model: Annotated[str, Field(min_length=1, max_length=100)] | None = None
     """A name of models.yaml; absent: the settings'."""
     guidance: Annotated[str, Field(max_length=20_000)] = ""

@@ -26,6 +26,7 @@ MOST_HIDDEN = 10
 MOST_REASONS = 12
 MOST_LEFT_OUT = 10
 MOST_RED = 10
+MOST_AGENTS, MOST_AGENT = 5, 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,8 @@ class Story:
     ledger_head: str
     models: tuple[str, ...] = ()
     """The models that answered, by name."""
+    worked_by: tuple[str, ...] = ()
+    """The coding agents that worked and the models that answered them, where not the native one alone did."""
     unanswered: tuple[Decision, ...] = ()
     """What nobody answered in time."""
     skills: tuple[str, ...] = ()
@@ -215,6 +218,7 @@ def _figures(story: Story) -> list[Part]:
         f"job {job.id}",
         *([story.turn] if story.turn else []),
         count(len(work), "session"),
+        *(f"by {plain_line(who, limit=MOST_AGENT)}" for who in story.worked_by[:MOST_AGENTS]),
         f"revision {job.revision} of {story.attempts - 1}",
         f"{story.work_s:.0f} s of work{story.by}",
         tokens,

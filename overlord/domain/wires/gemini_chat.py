@@ -5,8 +5,8 @@ id in every later request. Thoughts are left out: only the endpoint that made th
 """
 
 import json
-from collections import deque
-from collections.abc import Mapping
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from overlord.domain.wires.gemini_request import declarations_of
@@ -63,6 +63,8 @@ class _Conversation:
         self._calls: list[str] = []
         """The chat's ids of all calls."""
         self._answered: set[int] = set()
+        self._open: Counter[str] = Counter()
+        """How many calls of a name wait for their results."""
         self._numbers: dict[tuple[str, str | None], deque[int]] = {}
         """The numbers of calls by their name and the client's id, which may be empty, and by their name alone."""
 
@@ -94,12 +96,13 @@ class _Conversation:
         for key in ((name, given), (name, None)):
             self._numbers.setdefault(key, deque()).append(len(self._calls))
         self._calls.append(call_id)
+        self._open[name] += 1
         arguments = json.dumps(call.get("args") or {}, ensure_ascii=False, allow_nan=False)
         self._told.call(call_id, self._names.add(ToolName(name)), arguments)
 
     def _user(self, parts: list[Any]) -> None:
         said: list[Part] = []
-        for part in parts:
+        for part in self._without_repeats(parts):
             if "functionResponse" in part:
                 self._result(part["functionResponse"])
             elif "functionCall" in part:
@@ -110,12 +113,29 @@ class _Conversation:
                 said.append(text_part(part["text"]))
         self._told.user(said)
 
+    def _without_repeats(self, parts: list[Any]) -> Iterator[Any]:
+        """The parts, without results that are told again: Gemini CLI tells each twice when it resumes a conversation."""
+        results = [part["functionResponse"] for part in parts if "functionResponse" in part]
+        surplus = Counter(result["name"] for result in results)
+        surplus.subtract({name: self._open[name] for name in surplus})
+        told = set[str]()
+        for part in parts:
+            result = part.get("functionResponse")
+            if result is not None and surplus[result["name"]] > 0:
+                key = json.dumps(result, sort_keys=True)
+                if key in told:
+                    surplus[result["name"]] -= 1
+                    continue
+                told.add(key)
+            yield part
+
     def _result(self, result: Mapping[str, Any]) -> None:
         name = result["name"]
         number = self._waiting(name, result.get("id") or "")
         if number is None:
             raise WireError(f"there is a functionResponse, and no call that waits for it, of {name[:100]!r}")
         self._answered.add(number)
+        self._open[name] -= 1
         images = [_image(part["inlineData"]) for part in result.get("parts") or ()]
         self._told.result(
             self._calls[number], [text_part(_result_text(result.get("response") or {})), *images]

@@ -4,9 +4,16 @@ from collections.abc import Iterator
 
 from overlord.command_ref import CommandRef
 from overlord.domain.chat.markdown import parts_of
-from overlord.domain.conversation.pull_card import Story, state_in_words, where_work_is
+from overlord.domain.conversation.pull_card import (
+    MOST_AGENT,
+    MOST_AGENTS,
+    Story,
+    state_in_words,
+    where_work_is,
+)
 from overlord.domain.decision import Decision, Verb
 from overlord.domain.job import Job, JobState
+from overlord.domain.text.plain import plain_line
 from overlord.domain.view.markdown import markdown
 from overlord.domain.view.span import Bold, Code, Command, Pull, Span
 from overlord.domain.view.view import Paragraph, Part, View
@@ -26,7 +33,7 @@ def issue_comment(story: Story) -> str:
 
 def _parts(story: Story) -> Iterator[Part]:
     job = story.job
-    yield Paragraph(_state(job))
+    yield Paragraph((*_state(job), *_agents(story)))
     if job.reason:
         yield Paragraph((job.reason,))
     if job.is_open and job.edited_issue is not None:
@@ -44,6 +51,11 @@ def _parts(story: Story) -> Iterator[Part]:
 def _state(job: Job) -> tuple[Span, ...]:
     state = Bold(f"Overlord: {state_in_words(job.state)}")
     return (state,) if job.pull_number is None else (state, " ", Pull(job.space, job.pull_number))
+
+
+def _agents(story: Story) -> tuple[Span, ...]:
+    """Who worked, where it is not the native agent alone."""
+    return tuple(f" · by {plain_line(who, limit=MOST_AGENT)}" for who in story.worked_by[:MOST_AGENTS])
 
 
 def _ways_to_answer(decision: Decision) -> Iterator[Part]:

@@ -20,6 +20,7 @@ LABEL = "agent:"
 """What a label begins with that names the agent of its issue: `agent:codex`."""
 SPEAKS = {"claude-code": Wire.MESSAGES, "codex": Wire.RESPONSES, "gemini": Wire.GEMINI}
 """The wire of agents that do not speak chat completions."""
+_AGAIN = "then put the work label on the issue again: labels are read with it"
 UNKNOWN_WIRE = frozenset({"acp", "cursor"})
 """Programs of which nobody says what they speak, or that speak to a service of their own."""
 
@@ -44,7 +45,8 @@ def chosen(
     try:
         agent = resolved(name, settings.agents)
     except ValueError as error:
-        raise AgentUnknown(f"The {by} names an agent that cannot work: {error}.") from None
+        again = f" Put the label right, {_AGAIN}." if by.startswith("label ") else ""
+        raise AgentUnknown(f"The {by} names an agent that cannot work: {error}.{again}") from None
     if needs_tools and agent.program in WITHOUT_TOOLS:
         raise AgentUnknown(
             f"The {by} names {agent.name}, which takes no tools of Overlord's, and the role {role_name} answers with them. Choose another"
@@ -74,10 +76,12 @@ def _named(settings: Settings, job: Job, role: Role | None, role_name: str) -> t
         return name, "settings of this issue"
     labels = sorted({label for label in job.issue.labels if label.casefold().startswith(LABEL)})
     if len(labels) > 1:
-        raise AgentUnknown(f"The labels {' and '.join(labels)} each name an agent. Take one of them off.")
+        raise AgentUnknown(
+            f"The labels {' and '.join(labels)} each name an agent. Take one of them off, {_AGAIN}."
+        )
     if labels:
         return labels[0][len(LABEL) :], f"label {labels[0]}"
-    if role is not None and role.agent is not None:
+    if role is not None and role.agent:
         return role.agent, f"role {role_name} of the contract"
     return space.agent, "settings"
 

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 from functools import partial
 
-from minion.protocol import Scope, ScopeError, SessionKind
+from minion.protocol import NATIVE, Scope, ScopeError, SessionKind
 from overlord.domain.budgets.budget import NANO, Unit
 from overlord.domain.contracts.asked import read_asked
 from overlord.domain.decision import Subject
@@ -67,8 +67,8 @@ async def step(parts: Parts, job: Job) -> Progress:
 
 
 def _note_started(parts: Parts, job: Job, session: Session, connection: sqlite3.Connection) -> None:
-    may_write = Scope.parse(session.scope).describe()
-    data: dict[str, Json] = {"session": session.id, "may_write": may_write, "agent": session.agent}
+    data: dict[str, Json] = {"session": session.id, "may_write": Scope.parse(session.scope).describe()}
+    data |= {} if session.agent == NATIVE else {"agent": session.agent, "model": session.asks_model}
     jobs.move(connection, job.id, EventName.SESSION_STARTED, at=parts.clock.now(), data=data)
 
 
@@ -139,9 +139,10 @@ async def _prepare_session(parts: Parts, job: Job, base: Sha, branch: str, given
         untested.note(connection, job, hints, writable.scope, at=session.prepared_at)
         steering.note_briefed(connection, session)
 
-    return Progress.of(
-        await launcher.prepare(parts, job, session, Failpoint.WORK_PREPARED, may=may, note=note)
+    is_prepared = await launcher.prepare(
+        parts, job, session, Failpoint.WORK_PREPARED, may=may, note=note, agent_by=given.agent.by
     )
+    return Progress.of(is_prepared)
 
 
 def _with_hints(job: Job, writable: Allowed, hints: untested.Guidance) -> Allowed:

@@ -62,13 +62,15 @@ async def prepare(
     *,
     may: Callable[[sqlite3.Connection], bool] = lambda _: True,
     note: Callable[[sqlite3.Connection], None] = lambda _: None,
+    agent_by: str = "",
 ) -> bool:
-    """Write a session's row down, with what its kind notes, if it `may` be prepared now; whether it was. All in one transaction."""
+    """Write a session's row down, with what its kind notes and who chose its agent, if it `may` be prepared now; whether it was. All
+    in one transaction."""
 
     def write(connection: sqlite3.Connection) -> bool:
         if not may(connection):
             return False
-        sessions.prepare(connection, session)
+        sessions.prepare(connection, session, agent_by=agent_by)
         environments.mark(connection, session.layer, used_at=session.prepared_at)
         if session.kind in {SessionKind.WORK, SessionKind.SETUP}:
             spaces.note_begun(connection, job.space, at=session.prepared_at)

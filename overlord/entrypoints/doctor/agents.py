@@ -10,7 +10,7 @@ from overlord.adapters.docker.engine import DockerEngine
 from overlord.adapters.process.agents import find_program, program_version, search_path
 from overlord.domain.launch import AgentProgram
 from overlord.entrypoints.doctor.finding import Finding, bad, well
-from overlord.errors import ExternalServiceError, RunnerRefused, SettingsError
+from overlord.errors import ExternalServiceError, RunnerRefused
 from overlord.home import Home
 from overlord.settings.agents import program_of, resolved
 from overlord.settings.load import Settings
@@ -36,24 +36,6 @@ async def examine_agents(settings: Settings) -> Sequence[Finding]:
         return problems
     finally:
         engine.close()
-
-
-async def check_agent(settings: Settings, name: str, *, in_containers: bool) -> None:
-    """Raises SettingsError, with how to get it, for an agent whose program is not there."""
-    program = program_of(resolved(name, settings.agents), settings.agents, base=settings.docker.image)
-    if program is None:
-        return
-    try:
-        if not in_containers:
-            find_program(program, search_path(settings.process.python or sys.executable))
-            return
-        engine = DockerEngine(address=settings.docker.host or None)
-        try:
-            await _in_images(engine)(program)
-        finally:
-            engine.close()
-    except RunnerRefused as error:
-        raise SettingsError(f"agent {name}: {error}") from error
 
 
 def _used(settings: Settings) -> Sequence[str]:

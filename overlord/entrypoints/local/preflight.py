@@ -1,4 +1,4 @@
-"""Before a run is begun: whether its model can be used, so that a wrong key is said in seconds and not after the setup."""
+"""Before a run is begun: whether its model and its agent can be used, so that a wrong key is said in seconds and not after the setup."""
 
 import asyncio
 
@@ -6,10 +6,11 @@ from minion.protocol import WITHOUT_TOOLS
 from overlord.domain.model_fault import FaultKind, ModelFault
 from overlord.entrypoints.doctor.model import check_endpoint
 from overlord.entrypoints.local.local_session import LocalSession
-from overlord.errors import ModelUnavailable, Refused, SettingsError
+from overlord.errors import ModelUnavailable, Refused, RunnerRefused, RunnerUnavailable, SettingsError
 from overlord.failpoints import Failpoint
+from overlord.ports.runner import Runner
 from overlord.session_api.gateway.model_watch import models_in_use
-from overlord.settings.agents import resolved
+from overlord.settings.agents import program_of, resolved
 from overlord.settings.load import Settings
 from overlord.settings.model import Candidate
 from overlord.store.budgets import model_outages
@@ -31,6 +32,17 @@ async def check_models(local_session: LocalSession, settings: Settings) -> None:
         for task in (checking, stopped):
             task.cancel()
         await asyncio.gather(checking, stopped, return_exceptions=True)
+
+
+async def check_agent(settings: Settings, runner: Runner, name: str) -> None:
+    """Raises SettingsError, with the remedy, where the program of the agent of this name is not to be had."""
+    choice = resolved(name, settings.agents)
+    program = program_of(choice, settings.agents, base=settings.docker.image)
+    try:
+        if program is not None:
+            await runner.agent_version(program)
+    except (RunnerRefused, RunnerUnavailable) as error:
+        raise SettingsError(f"agent {name}: {error}") from error
 
 
 def check_takes_tools(settings: Settings, agent: str) -> None:

@@ -5,12 +5,10 @@ import sqlite3
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from overlord.adapters.docker.runner import DockerRunner
 from overlord.adapters.runner_choice import choose_runner
 from overlord.domain.conversation.issue_request import RequestKind, RequestOptions
 from overlord.domain.decision import Verb
 from overlord.domain.job import Job, JobState
-from overlord.entrypoints.doctor.agents import check_agent
 from overlord.entrypoints.local import address, checkout, preflight, recovery, result, transfer
 from overlord.entrypoints.local import record as records
 from overlord.entrypoints.local.asking import can_ask
@@ -293,8 +291,10 @@ async def _check_ready(local_session: LocalSession, record: Record, kind: Reques
     if not choice.notice:  # what was found by itself has just answered
         await preflight.check_models(local_session, settings)
     runner = await choose_runner(settings, falls_back=True)
-    await runner.close()
-    await check_agent(settings, agent, in_containers=isinstance(runner, DockerRunner))
+    try:
+        await preflight.check_agent(settings, runner, agent)
+    finally:
+        await runner.close()
 
 
 def _check_alone(local_session: LocalSession, number: int) -> None:

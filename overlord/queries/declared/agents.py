@@ -21,11 +21,11 @@ from overlord.queries.look import Look
 from overlord.queries.query import Cell, Query
 from overlord.store import job_outcomes
 
-_COLUMNS = ("agent", "model", "ended", "merged", "first pass", "revisions", "to PR", "per merge")
+_COLUMNS = ("agent", "model", "merged", "first pass", "revised", "to PR", "cost")
 MEANS = (
-    "A job counts on the day it ended (UTC), with all that it did and cost before. Columns: jobs that ended; merged, of those that"
-    " ended; delivered without a revision, of those delivered; revisions per job; median time to the pull request; cost per merge."
-    " Few jobs say little."
+    "A job counts on the day it ended (UTC), with all that it did and cost before. Columns: merged, of the jobs that ended;"
+    " delivered without a revision, of those delivered; revisions per job; median time to the pull request; cost per merged pull"
+    " request. Few jobs say little."
 )
 
 
@@ -66,11 +66,8 @@ def _table(rows: Sequence[LeagueRow]) -> Table:
             (
                 (Bold(words(row.agent) or "none"),),
                 (words(row.model) or "none",),
-                (f"{row.figures.ended:,}",),
-                (f"{row.figures.merged:,} ({percent(row.figures.merge_rate)})",),
-                (
-                    f"{row.figures.first_pass:,} of {row.figures.delivered:,} ({percent(row.figures.first_pass_rate)})",
-                ),
+                (_of(row.figures.merged, row.figures.ended, row.figures.merge_rate),),
+                (_of(row.figures.first_pass, row.figures.delivered, row.figures.first_pass_rate),),
                 (number(row.figures.revisions_per_job),),
                 (took(row.figures.pull_median_s),),
                 (cost_short(row.figures.cost_per_merged),),
@@ -78,6 +75,10 @@ def _table(rows: Sequence[LeagueRow]) -> Table:
             for row in rows[:MOST_ROWS]
         ),
     )
+
+
+def _of(some: int, whole: int, rate: float | None) -> str:
+    return f"{some:,}/{whole:,}" + (f" ({percent(rate)})" if whole else "")
 
 
 _FIELDS = (

@@ -265,6 +265,16 @@ def models_of(connection: sqlite3.Connection, job_id: int) -> tuple[str, ...]:
     return tuple(row["model"] for row in connection.execute(query, (job_id,)))
 
 
+def models_by_session(connection: sqlite3.Connection, job_id: int) -> dict[str, tuple[str, ...]]:
+    """The models that answered, of each session of a job that called one, in the order they did."""
+    query = """SELECT session_id, model FROM exchanges WHERE job_id = ? AND status < 400
+               GROUP BY session_id, model ORDER BY min(id)"""
+    found: dict[str, tuple[str, ...]] = {}
+    for session, model in connection.execute(query, (job_id,)):
+        found[session] = (*found.get(session, ()), model)
+    return found
+
+
 def job_cost(connection: sqlite3.Connection, job_id: int) -> int | None:
     """What a job's exchanges cost so far, in nano-dollars; None when none of their models has a price."""
     query = "SELECT sum(cost_nusd) AS cost FROM exchanges WHERE job_id = ?"

@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from minion.protocol import SessionKind
 from overlord.domain.budgets.budget import NANO, Cost, cost_text
 from overlord.domain.inquiry import total
 from overlord.domain.view.view import Chart, View
 from overlord.entrypoints.web.pages.job import JobHead, head
 from overlord.queries.look import Look
 from overlord.queries.query import Cell
+from overlord.store import sessions
 from overlord.store.budgets import exchanges
 from overlord.store.budgets.exchanges import JobExchange
 
@@ -40,8 +42,8 @@ class JobTurns:
     head: JobHead
     total: str
     chart: View
-    sessions: tuple[tuple[str, int, str], ...]
-    """Of each its name, how often it asked a model, and what that cost."""
+    sessions: tuple[tuple[str, str, int, str], ...]
+    """Of each its name, who worked in it, how often it asked a model, and what that cost."""
     turns: tuple[Turn, ...]
     """A page of them, the newest first."""
     first: int
@@ -62,6 +64,8 @@ def cost(look: Look, number: int, first: int = 0) -> JobTurns:
     """From the newest turn but so many on. Raises NotFound."""
     shown, turns = head(look, number), list(_turns(look, number))
     begin = min(max(first, 0), max(len(turns) - 1, 0))
+    ran = sessions.of_job(look.connection, shown.job.id)
+    agents = {one.id: one.agent for one in ran if one.kind is SessionKind.WORK}
     by_session: dict[str, list[Cost]] = {}
     for turn in turns:
         by_session.setdefault(turn.session, []).append(turn.exchange.cost)
@@ -69,7 +73,10 @@ def cost(look: Look, number: int, first: int = 0) -> JobTurns:
         head=shown,
         total=cost_text(total(turn.exchange.cost for turn in turns)),
         chart=View(summary="", parts=(_chart(turns),) if turns else ()),
-        sessions=tuple((name, len(spent), cost_text(total(spent))) for name, spent in by_session.items()),
+        sessions=tuple(
+            (name, agents.get(name, ""), len(spent), cost_text(total(spent)))
+            for name, spent in by_session.items()
+        ),
         turns=tuple(reversed(turns))[begin : begin + A_PAGE],
         first=begin,
         count=len(turns),

@@ -10,7 +10,7 @@ from overlord.domain.conversation.pull_card import Story, evidence_parts, state_
 from overlord.domain.event_description import describe_event
 from overlord.domain.inquiry import HistoryLine, JobCost
 from overlord.domain.job import Job, JobId
-from overlord.domain.session import Session
+from overlord.domain.session import Session, who_worked
 from overlord.domain.transcript import Exchange, exchange_of
 from overlord.domain.view.view import View
 from overlord.errors import ContractError, NotFound, SettingsError
@@ -21,6 +21,7 @@ from overlord.queries.job_story import story_of
 from overlord.queries.look import Look
 from overlord.settings.load import contract_for
 from overlord.store import decisions, evidence, jobs, ledger, sessions
+from overlord.store.budgets import exchanges
 from overlord.store.contracts import job_contracts
 from overlord.store.evidence import EvidenceFile, EvidenceStore
 
@@ -40,6 +41,8 @@ class JobHead:
     """Decisions of its that wait."""
     turn: str = ""
     """Its contract, phase and role; empty where the contract has one of each."""
+    worked_by: tuple[str, ...] = ()
+    """The coding agents that worked and their models, where not the native one alone did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +67,9 @@ def head(look: Look, number: int) -> JobHead:
         session=sessions.live_of(look.connection, job.id),
         waiting=len(decisions.waiting(look.connection, job.id)),
         turn=_turn(look, job),
+        worked_by=who_worked(
+            sessions.of_job(look.connection, job.id), exchanges.models_by_session(look.connection, job.id)
+        ),
     )
 
 

@@ -5,12 +5,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from minion.protocol import NATIVE
 from overlord.domain.budgets.budget import Cost, Unit, cost_text, usd_text
 from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.evaluation import CheckResult
 from overlord.domain.inquiry import Cap, JobView, Queue, Status
 from overlord.domain.job import Job, JobState
-from overlord.domain.session import Session
+from overlord.domain.session import Session, with_models
 from overlord.entrypoints.web.pages import health
 from overlord.entrypoints.web.pages.health import HealthLine, Known
 from overlord.queries import overview
@@ -27,6 +28,8 @@ class JobCard:
     job: Job
     state: str
     role: str
+    agent: str
+    """The coding agent of its session and its model; empty for the native one."""
     session: Session | None
     doing: str
     checks: tuple[CheckResult, ...]
@@ -96,6 +99,7 @@ def _card(look: Look, view: JobView) -> JobCard:
         job=job,
         state=state_in_words(job.state),
         role=_role(session),
+        agent=_agent(session),
         session=session,
         doing=view.doing,
         checks=judged[-1].checks if judged else (),
@@ -112,6 +116,12 @@ def _role(session: Session | None) -> str:
     if session is None:
         return ""
     return str(json.loads(session.brief).get("role") or session.kind)
+
+
+def _agent(session: Session | None) -> str:
+    if session is None or session.agent == NATIVE:
+        return ""
+    return with_models(session.agent, [session.asks_model])
 
 
 def _spent(cost: Cost) -> str:
