@@ -34,7 +34,7 @@ async def test_who_works_is_shown_while_it_works_and_at_the_end(user: LocalSessi
     settings(user, opencode=PlayedAgent(user.root, "opencode", MENDS).settings)
     ended = await user.overlord("run", TITLE, "--agent", "opencode")
     assert ended.code == 0, ended
-    assert "opencode is at work; it may write calc.py" in ended.out
+    assert "opencode is at work with scripted; it may write calc.py" in ended.out
     assert "s of work by opencode ·" in ended.out
     told = await user.overlord("job", "brief", "1", "--repo", ".")
     assert "a work session of role minion, worked by opencode" in told.out

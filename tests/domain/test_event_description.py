@@ -175,7 +175,7 @@ def test_which_agent_works_is_told_where_it_is_not_the_native_one() -> None:
     )
     assert describe_event(EventName.SESSION_PREPARED, prepared) == "prepared j1-work-1 for coder"
     started: dict[str, Json] = {"agent": "codex", "model": "gpt-6", "may_write": "src/**"}
-    told = "the Minion is at work with codex and gpt-6; it may write src/**"
+    told = "codex is at work with gpt-6; it may write src/**"
     assert describe_event(EventName.SESSION_STARTED, started) == told
 
 

@@ -45,7 +45,7 @@ class SteeringMessage:
         if not is_open:
             return f"Nobody has read message {self.id}: its job has ended."
         if self.session_id is not None:
-            return f"Message {self.id}: the Minion of {self.session_id} reads it before its next turn."
+            return f"Message {self.id}: the Minion of {self.session_id} reads it before its next turn; another agent, when it next stops."
         if self.missed_by is not None:
             return f"{self.missed_by} ended before it read message {self.id}: it goes into the next brief."
         return f"Message {self.id}: no session is at work; it goes into the next brief."
