@@ -64,6 +64,12 @@ AREAS = (
         modules=("test_init_kills", "test_init_invariants", "test_build_kills"),
     ),
     Area(
+        fault="`kill -9` while another coding agent works, of Overlord and of the agent's program",
+        promise="the session goes on or is begun again, nothing is done twice; a program that was killed is told to a person",
+        tried="where such a session comes by, before and after; the program in the middle of its work",
+        modules=("test_agent_faults",),
+    ),
+    Area(
         fault="a call to GitHub, git, the runner or the model fails",
         promise="once: the story ends as ever; for good: the job says whom it waits for, and goes on when it is back",
         tried="the first, second, … call of a whole story, before and after its effect; several in one telling of it "
