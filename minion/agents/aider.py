@@ -35,7 +35,7 @@ _COMMANDS_NEXT = "Run shell command"
 _ERROR = re.compile(r"litellm\.\w+|Retrying in [\d.]+ seconds|Skipping edits to |Only \d+ reflections")
 _PATH = re.compile(r"[\w@+.-]{1,100}(?:/[\w@+.-]{1,100}){0,30}")
 _NOTHING = (Said(kind=SaidKind.SESSION, text=_CONVERSATION),)
-_MOST_ACTION_CHARS = 200
+_ASKED_AGAIN = "Please answer with one of: "  # what it says to itself
 
 
 class _Place(Enum):
@@ -122,15 +122,11 @@ class Aider:
         for start, verb in _ACTIONS.items() if self._at in (_Place.AFTER_REPLY, _Place.END) else ():
             if text.startswith(start):
                 self._at = _Place.END
-                return (
-                    Said(
-                        kind=SaidKind.ACTION, text=f"{verb} {text.removeprefix(start)}"[:_MOST_ACTION_CHARS]
-                    ),
-                )
+                return (Said(kind=SaidKind.ACTION, text=f"{verb} {text.removeprefix(start)[:200]}"),)
         if _ERROR.match(text):
             return (Said(kind=SaidKind.ERROR, text=text),)
         noise = {_Place.START: _BANNER.match, _Place.AFTER_REPLY: _PATH.fullmatch}.get(self._at)
-        if not text or self._at is _Place.END or (noise and noise(text)):
+        if text.startswith(_ASKED_AGAIN) or not text or self._at is _Place.END or (noise and noise(text)):
             return _NOTHING
         self._at = _Place.REPLY
         return (Said(kind=SaidKind.TEXT, text=text),)

@@ -57,9 +57,8 @@ class ClaudeCode:
         arguments += ["--settings", str(folder / "session.json"), "--strict-mcp-config"]
         arguments += ["--mcp-config", str(folder / "servers.json")]
         arguments += ["--append-system-prompt-file", str(folder / "role.md")]
-        arguments += ["--resume", resume] if resume else []
         return Program(
-            arguments=[*arguments, *given.choice.arguments],
+            arguments=[*arguments, *(["--resume", resume] if resume else []), *given.choice.arguments],
             environment=_environment(given),
             files={
                 f"{_FOLDER}/session.json": json.dumps(settings),
@@ -91,8 +90,8 @@ class ClaudeCode:
                     yield from self._block(block)
         elif kind == "result":
             failed = event.get("is_error") is not False or event.get("subtype") != "success"
-            words = _text(event.get("result")) or _text(event.get("subtype"))
-            yield Said(kind=SaidKind.RESULT, text=words, failed=failed)
+            words = event.get("result") or event.get("subtype")
+            yield Said(kind=SaidKind.RESULT, text=_text(words), failed=failed)
 
     def _block(self, block: Mapping[str, Any]) -> Iterator[Said]:
         if block.get("type") == "text":
