@@ -27,7 +27,25 @@ CANARIES: dict[str, Any] = {
         "channel": "C0123456789",
     },
     "environments": {"variables": {"PIP_INDEX_URL": "https://reader:canary-index@index.example/simple"}},
-    "spaces": {"acme/calc": {"setup_secrets": {"INDEX_TOKEN": "canary\nof two lines, each of some length"}}},
+    "spaces": {
+        "acme/calc": {
+            "setup_secrets": {"INDEX_TOKEN": "canary\nof two lines, each of some length"},
+            "mcp": {
+                "own": {
+                    "url": "https://own.example/mcp",
+                    "headers": {"X-Key": "canary-own-mcp"},
+                    "tools": ["find"],
+                }
+            },
+        }
+    },
+    "mcp": {
+        "docs": {
+            "url": "https://docs.example/mcp",
+            "headers": {"authorization": "Bearer canary-mcp"},
+            "tools": ["search"],
+        }
+    },
     "tracing": {"headers": {"authorization": "Bearer canary tracing"}},
 }
 ELSEWHERE = ("forge.token",)

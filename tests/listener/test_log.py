@@ -30,11 +30,13 @@ def test_every_secret_setting_has_a_canary(tmp_path: Path) -> None:
         "forge.token",
         "listen.metrics_token",
         "listen.webhook_secret",
+        "mcp.headers",
         "model.api_key",
         "page.github_client_secret",
         "slack.app_token",
         "slack.bot_token",
         "slack.signing_secret",
+        "spaces.mcp.headers",
         "spaces.setup_secrets",
         "tracing.headers",
     ]

@@ -15,6 +15,8 @@ from overlord.errors import RunnerRefused
 
 VERSION_S = 10.0
 """The longest a program may take to say its version."""
+_LEAVE_S = 5.0
+"""The longest what it left in its pipe may take to be read, once it was ended."""
 _MOST_BYTES = 4096
 _NUMBER = re.compile(r"\d+(?:\.\d+)+[\w.+-]{0,40}")
 
@@ -77,6 +79,11 @@ async def _said(process: asyncio.subprocess.Process, limit_s: float) -> str:
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
+        # Of a program that says more than is read, asyncio tells no end before its output was taken.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LEAVE_S):
+                while await process.stdout.read(_MOST_BYTES):
+                    continue
+                await process.wait()
     number = _NUMBER.search(said.decode("utf-8", "replace"))
     return number.group() if number else "of an unknown version"
