@@ -5,7 +5,7 @@ time that clocks leave out comes when they have gone forward; one that they show
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -25,6 +25,8 @@ _RANGE = re.compile(
     r"(?P<first>[0-9]{1,2}|[a-z]{3})(?:-(?P<last>[0-9]{1,2}|[a-z]{3}))?(?:/(?P<step>[0-9]{1,2}))?"
 )
 _STEP = timedelta(microseconds=1)
+_FIRST_LOOK = timedelta(hours=1)
+"""How far back the last time is looked for first; then twice as far, and so on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +58,18 @@ _FIELDS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """From one time of a schedule until the next. What was done in it was done for its time."""
+
+    at: datetime
+    until: datetime
+
+    def has_any(self, moments: Iterable[datetime]) -> bool:
+        """Whether one of these is in it."""
+        return any(self.at <= moment < self.until for moment in moments)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cron:
     """Whenever clocks of a time zone show what an expression says; both were checked."""
 
@@ -69,6 +83,23 @@ class Cron:
         # What clocks showed until now has come; so it is enough to go on from there.
         shown = moment.astimezone(zone).replace(tzinfo=None)
         return next(time for time in self._times(shown, zone) if time > moment)
+
+    def slot_at(self, now: datetime) -> "Slot":
+        """The last time that has come, until the next: once in it something is to be done.
+
+        So a time that was missed is made up for once, however many there were; a clock that is set forward over a time is the same. A
+        clock that is set back comes into slots in which it was done, and into those in which it was not: each is done once.
+        """
+        early, back = now - _FIRST_LOOK, _FIRST_LOOK
+        while (found := self.next_after(early)) > now:
+            back *= 2
+            early = now - back
+        late = now
+        while (until := self.next_after(found)) <= now:
+            middle = found + (late - found) / 2
+            later = self.next_after(middle)
+            found, late = (later, late) if later <= now else (until, middle)
+        return Slot(at=found, until=until)
 
     def _times(self, shown: datetime, zone: ZoneInfo) -> Iterator[datetime]:
         triggers = _triggers(self.expression)

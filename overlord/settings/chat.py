@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 
-from overlord.domain.cron import check_zone
+from overlord.domain.cron import Cron, check_zone
 from overlord.settings.model import Section
 
 Approver = Annotated[str, Field(pattern=r"^([UWST][A-Z0-9]{2,30}|github:[A-Za-z0-9][A-Za-z0-9_-]{0,99})$")]
@@ -95,3 +95,8 @@ class Briefing(Section):
     @classmethod
     def _is_known(cls, value: str) -> str:
         return check_zone(value)
+
+    @property
+    def cron(self) -> Cron | None:
+        """When it comes; None for never."""
+        return None if self.hour is None else Cron(expression=f"0 {self.hour} * * *", zone=self.zone)

@@ -157,3 +157,107 @@ def test_a_day_that_is_not_in_the_month_counts_where_weekdays_do() -> None:
 def test_a_zone_has_to_be_there(name: str) -> None:
     with pytest.raises(ValueError, match="there is no time zone"):
         check_zone(name)
+
+
+@pytest.mark.parametrize(
+    ("after", "hour", "zone", "wanted"),
+    [
+        ("2026-03-02T07:59:00Z", 9, "Europe/Berlin", "2026-03-02T08:00:00Z"),
+        ("2026-03-02T08:00:00Z", 9, "Europe/Berlin", "2026-03-03T08:00:00Z"),
+        ("2026-03-02T08:00:01Z", 9, "Europe/Berlin", "2026-03-03T08:00:00Z"),
+        # Clocks go forward on the 29th of March, from 2:00 to 3:00.
+        ("2026-03-28T09:00:00Z", 9, "Europe/Berlin", "2026-03-29T07:00:00Z"),
+        ("2026-03-28T09:00:00Z", 2, "Europe/Berlin", "2026-03-29T01:00:00Z"),
+        ("2026-03-29T01:00:00Z", 2, "Europe/Berlin", "2026-03-30T00:00:00Z"),
+        # And back on the 25th of October, from 3:00 to 2:00.
+        ("2026-10-24T09:00:00Z", 9, "Europe/Berlin", "2026-10-25T08:00:00Z"),
+        ("2026-10-24T09:00:00Z", 2, "Europe/Berlin", "2026-10-25T00:00:00Z"),
+        ("2026-10-25T00:00:00Z", 2, "Europe/Berlin", "2026-10-26T01:00:00Z"),
+        ("2026-10-25T00:30:00Z", 2, "Europe/Berlin", "2026-10-26T01:00:00Z"),
+        # Half hours, the far side of the world, and a day that was left out.
+        ("2026-03-02T03:00:00Z", 9, "Asia/Kolkata", "2026-03-02T03:30:00Z"),
+        ("2026-03-02T23:00:00Z", 9, "Pacific/Auckland", "2026-03-03T20:00:00Z"),
+        ("2011-12-29T20:00:00Z", 9, "Pacific/Apia", "2011-12-30T10:00:00Z"),
+        ("2011-12-30T10:00:00Z", 9, "Pacific/Apia", "2011-12-30T19:00:00Z"),
+        ("2026-03-02T23:59:59Z", 0, "UTC", "2026-03-03T00:00:00Z"),
+    ],
+)
+def test_the_hour_of_a_day_is_where_people_are(after: str, hour: int, zone: str, wanted: str) -> None:
+    found = Cron(expression=f"0 {hour} * * *", zone=zone).next_after(datetime.fromisoformat(after))
+    assert found == datetime.fromisoformat(wanted)
+    assert found.tzinfo is UTC
+
+
+def test_the_slot_of_a_moment_is_the_last_time_until_the_next() -> None:
+    cron = Cron(expression="0 6 * * *", zone="Europe/Berlin")
+    slot = cron.slot_at(datetime(2026, 3, 2, 5, 0, tzinfo=UTC))
+    assert (shown(slot.at, cron.zone), shown(slot.until, cron.zone)) == (
+        "Mon 02 Mar 06:00",
+        "Tue 03 Mar 06:00",
+    )
+    assert cron.slot_at(datetime(2026, 3, 2, 4, 59, 59, tzinfo=UTC)).until == slot.at
+    rare = Cron(expression="0 0 29 2 *", zone="UTC").slot_at(datetime(2028, 2, 28, tzinfo=UTC))
+    assert (rare.at.year, rare.until.year) == (2024, 2028)
+
+
+@given(expressions, moments, st.sampled_from(ZONES))
+def test_the_slot_holds_its_moment_and_no_other_time(expression: str, now: datetime, zone: str) -> None:
+    cron = Cron(expression=check_cron(expression), zone=zone)
+    slot = cron.slot_at(now)
+    assert slot.at <= now < slot.until
+    assert cron.next_after(slot.at) == slot.until
+    assert cron.next_after(slot.at - timedelta(microseconds=1)) == slot.at
+
+
+class Daemon:
+    """Does something once in each slot, at the moments at which it looks; the first look begins the count."""
+
+    def __init__(self, cron: Cron, now: datetime) -> None:
+        self.cron, self.done = cron, [now]
+
+    def look(self, now: datetime) -> None:
+        if not self.cron.slot_at(now).has_any(self.done):
+            self.done.append(now)
+
+
+leaps = st.lists(
+    st.one_of(
+        st.integers(1, 3600),  # it looks again soon
+        st.integers(3600, 400 * 86_400),  # it was down, or its clock was set forward
+        st.integers(-400 * 86_400, -1),  # its clock was set back
+    ).map(lambda seconds: timedelta(seconds=seconds)),
+    max_size=40,
+)
+
+
+@given(
+    st.sampled_from(["0 6 * * *", "30 2 * * *", "*/20 * * * *", "0 9 * * 1"]),
+    st.sampled_from(ZONES),
+    moments,
+    leaps,
+)
+def test_whatever_the_clock_does_each_time_is_run_for_once_and_none_that_has_come_is_left(
+    expression: str, zone: str, now: datetime, leaps: list[timedelta]
+) -> None:
+    daemon = Daemon(cron := Cron(expression=expression, zone=zone), now)
+    for leap in leaps:
+        now += leap
+        before = len(daemon.done)
+        daemon.look(now)
+        assert cron.slot_at(now).has_any(daemon.done), "the time that has come was run for"
+        assert len(daemon.done) - before <= 1, "what was missed is made up for once"
+    times = [cron.slot_at(done).at for done in daemon.done]
+    assert len(times) == len(set(times)), "none was run for twice"
+
+
+def test_a_day_after_a_clock_was_set_back_has_its_own() -> None:
+    morning = datetime(2026, 3, 2, 6, 0, 5, tzinfo=UTC)
+    daemon = Daemon(Cron(expression="0 6 * * *", zone="UTC"), morning - timedelta(hours=1))
+    for now in (
+        *(morning, morning + timedelta(days=1400)),  # the clock is years ahead,
+        *(morning + timedelta(hours=1), morning + timedelta(days=1)),  # and is set back
+        morning + timedelta(days=1, seconds=-10),  # by some seconds, over the time
+        morning + timedelta(days=1, seconds=5),
+    ):
+        daemon.look(now)
+    assert daemon.done[1:] == [morning, morning + timedelta(days=1400), morning + timedelta(days=1)]
