@@ -32,6 +32,8 @@ from minion.message import Answer as Answer  # noqa: PLC0414
 from minion.message import Message as Message  # noqa: PLC0414
 from minion.message import Messages as Messages  # noqa: PLC0414
 from minion.message import MessagesTaken as MessagesTaken  # noqa: PLC0414
+from minion.portfolio import *  # noqa: F403 - all that it names
+from minion.portfolio import PortfolioBrief as PortfolioBrief  # noqa: PLC0414
 from minion.step import HTTP_PROBE as HTTP_PROBE  # noqa: PLC0414
 from minion.step import PROBE_SAYS as PROBE_SAYS  # noqa: PLC0414
 from minion.step import CheckReport as CheckReport  # noqa: PLC0414
@@ -351,6 +353,7 @@ class Brief:
     terms: Terms | None = None  # what the job's contract says to it
     agent: AgentChoice = field(default_factory=AgentChoice)  # the program that works in it
     mcp: tuple[McpServer, ...] = ()  # servers of tools it is offered beside its own
+    portfolio: PortfolioBrief | None = None  # what the portfolio says to it: initiative, task, notes
 
 
 class Outcome(StrEnum):

@@ -1,0 +1,89 @@
+"""Cycles of the portfolio: asked for, run, and what they saw, so that nothing is done where nothing changed."""
+
+import sqlite3
+from dataclasses import dataclass
+from datetime import datetime
+
+from overlord.domain.event import EventName, Json, LedgerEvent
+from overlord.store import ledger
+from overlord.store.rows import insert, select, update
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cycle:
+    """A row."""
+
+    id: int
+    trigger: str
+    """What began it: `schedule`, `fact`, `person`, `start`."""
+    actor: str
+    asked_at: datetime
+    ran_at: datetime | None = None
+    scheduled_for: datetime | None = None
+    """The time of the schedule that it makes up for."""
+    fingerprint: str = ""
+    """Of what it saw when it ended."""
+    ledger_id: int = 0
+    """The last fact it saw."""
+    acts: int = 0
+    summary: str = ""
+
+
+def ask(connection: sqlite3.Connection, *, trigger: str, actor: str, at: datetime) -> Cycle:
+    """Have one run; one that is asked for and has not run is enough."""
+    query = "SELECT * FROM portfolio_cycles WHERE ran_at IS NULL ORDER BY id LIMIT 1"
+    waiting = select(connection, Cycle, query)
+    if waiting:
+        return waiting[0]
+    columns = {"trigger": trigger, "actor": actor, "asked_at": at}
+    return get(connection, insert(connection, "portfolio_cycles", columns))
+
+
+def get(connection: sqlite3.Connection, number: int) -> Cycle:
+    """One by its number, which is known to be there."""
+    return select(connection, Cycle, "SELECT * FROM portfolio_cycles WHERE id = ?", number)[0]
+
+
+def asked(connection: sqlite3.Connection) -> Cycle | None:
+    """The one that is asked for and has not run."""
+    query = "SELECT * FROM portfolio_cycles WHERE ran_at IS NULL ORDER BY id LIMIT 1"
+    return next(iter(select(connection, Cycle, query)), None)
+
+
+def last(connection: sqlite3.Connection) -> Cycle | None:
+    """The last one that ran."""
+    query = "SELECT * FROM portfolio_cycles WHERE ran_at IS NOT NULL ORDER BY id DESC LIMIT 1"
+    return next(iter(select(connection, Cycle, query)), None)
+
+
+def last_scheduled(connection: sqlite3.Connection) -> datetime | None:
+    """The newest time of the schedule that was made up for."""
+    row = connection.execute("SELECT max(scheduled_for) AS latest FROM portfolio_cycles").fetchone()
+    return datetime.fromisoformat(row["latest"]) if row["latest"] else None
+
+
+def ran(
+    connection: sqlite3.Connection,
+    number: int,
+    *,
+    fingerprint: str,
+    acts: int,
+    summary: str,
+    at: datetime,
+    scheduled_for: datetime | None = None,
+) -> None:
+    """It is over; where it did something, that is a fact."""
+    cycle = get(connection, number)
+    if acts:
+        data: dict[str, Json] = {"trigger": cycle.trigger, "acts": acts, "summary": summary[:1000]}
+        event = LedgerEvent(name=EventName.CYCLE_RAN, at=at, actor=cycle.actor, data=data)
+        ledger.append(connection, event)
+    changes = {
+        "ran_at": at,
+        "fingerprint": fingerprint,
+        "acts": acts,
+        "summary": summary,
+        "scheduled_for": scheduled_for,
+        "ledger_id": ledger.last_number(connection),
+    }
+    update(connection, "portfolio_cycles", number, changes)
