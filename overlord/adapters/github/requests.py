@@ -49,6 +49,7 @@ class GitHubRequests:
         self._retry_wait_s = retry_wait_s
         self._logins: dict[RepositoryName, str] = {}
         self._is_silent = False
+        self._lacks: set[str] = set()
 
     async def close(self) -> None:
         await self._client.close()

@@ -174,6 +174,32 @@ class Issue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SubIssue:
+    """That an issue is a sub-issue of another one. Both are named by their ids, which renamings leave alone."""
+
+    id: int
+    issue_id: int
+    parent_id: int
+
+    @property
+    def key(self) -> str:
+        return str(self.issue_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependency:
+    """That an issue is blocked by another one."""
+
+    id: int
+    issue_id: int
+    blocker_id: int
+
+    @property
+    def key(self) -> str:
+        return f"{self.issue_id}/{self.blocker_id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pull(Issue):
     """A pull request between two branches, of one repository or of a fork and it. `head_sha` stays where it was once it is
     closed."""
@@ -381,9 +407,11 @@ Record = (
     | CheckRun
     | Renaming
     | Membership
+    | SubIssue
+    | Dependency
 )
 KINDS: tuple[type[Record], ...] = (
     *(User, App, Grant, Repository, Label, Issue, Pull),
     *(Comment, Occurrence, Departure, Reaction, Status),
-    *(Review, ReviewComment, CheckRun, Renaming, Membership),
+    *(Review, ReviewComment, CheckRun, Renaming, Membership, SubIssue, Dependency),
 )
