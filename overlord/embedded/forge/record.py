@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from overlord.embedded.forge.link import Dependency, SubIssue
+
 Association = Literal["OWNER", "MEMBER", "COLLABORATOR", "CONTRIBUTOR", "NONE"]
 Role = Literal["none", "read", "triage", "write", "maintain", "admin"]
 LEVELS = ("none", "read", "write", "admin")
@@ -171,32 +173,6 @@ class Issue:
     @property
     def key(self) -> str:
         return f"{self.repository}#{self.number}".casefold()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubIssue:
-    """That an issue is a sub-issue of another one. Both are named by their ids, which renamings leave alone."""
-
-    id: int
-    issue_id: int
-    parent_id: int
-
-    @property
-    def key(self) -> str:
-        return str(self.issue_id)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dependency:
-    """That an issue is blocked by another one."""
-
-    id: int
-    issue_id: int
-    blocker_id: int
-
-    @property
-    def key(self) -> str:
-        return f"{self.issue_id}/{self.blocker_id}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from overlord.embedded.forge.account import utc_now
 from overlord.embedded.forge.api.problem import Problem, missing
-from overlord.embedded.forge.record import Dependency, Issue, Pull, SubIssue
+from overlord.embedded.forge.link import Dependency, SubIssue
+from overlord.embedded.forge.record import Issue, Pull
 from overlord.embedded.forge.state import ForgeState
 
 MOST_SUB_ISSUES = 100
