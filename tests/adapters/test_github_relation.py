@@ -14,8 +14,10 @@ from overlord.adapters.github.forge import GitHubForge
 from overlord.adapters.github.relation import BLOCKERS, SUB_ISSUES
 from overlord.domain.identifiers import RepositoryName
 from overlord.embedded.forge.forge import EmbeddedForge
+from overlord.embedded.forge.record import Grant
 from overlord.errors import ForgeMissing, ForgeRefused, ForgeUnavailable, ForgeUnsupported
 from tests.adapters.github_calls import READS, REPO, WRITES, answered, arrange_relations, failure
+from tests.app_keys import keys
 
 OTHER = RepositoryName("demo/other")
 CHANGES = {name: ask for name, ask in WRITES.items() if "sub-issue" in name or "dependency" in name}
@@ -160,6 +162,39 @@ async def test_what_a_sign_in_may_not_see_is_not_listed(people: EmbeddedForge, u
     assert [item.number for item in await forge.blocked_by(REPO, 1)] == [3]
     assert isinstance(await failure(forge.add_blocked_by(REPO, 2, OTHER, 1)), ForgeMissing)
     await forge.close()
+
+
+async def test_an_app_relates_issues_of_two_repositories_with_a_token_for_the_issues_of_both(
+    people: EmbeddedForge, url: str
+) -> None:
+    app = people.add_app("overlord", keys()[1], [REPO, OTHER])
+    forge = GitHubForge.with_app(str(app.id), keys()[0], base_url=url, retry_wait_s=0)
+    for _ in range(2):
+        await forge.add_sub_issue(REPO, 1, 1, child_name=OTHER)
+        await forge.add_blocked_by(REPO, 2, OTHER, 1)
+    assert [item.repository for item in people.sub_issues(people.issue(REPO, 1))] == [OTHER]
+    assert [item.repository for item in people.blockers(people.issue(REPO, 2))] == [OTHER]
+    await forge.remove_blocked_by(REPO, 2, OTHER, 1)
+    assert people.blockers(people.issue(REPO, 2)) == []
+    assert await forge.sub_issues(REPO, 1) == []
+    await forge.close()
+    grants = {(item.repositories, tuple(item.permissions.items())) for item in people.records.all(Grant)}
+    assert {repositories for repositories, _ in grants} == {(REPO,), (OTHER,), (REPO, OTHER)}
+    [both] = [permissions for repositories, permissions in grants if len(repositories) == 2]
+    assert ("issues", "write") in both and dict(both).keys() <= {"issues", "metadata"}
+    minted = [line for line in asked(people) if "create-installation-access-token" in line]
+    assert len(minted) == 3
+
+
+async def test_an_app_that_is_installed_here_alone_relates_nothing_elsewhere(
+    people: EmbeddedForge, url: str
+) -> None:
+    app = people.add_app("overlord", keys()[1], [REPO])
+    forge = GitHubForge.with_app(str(app.id), keys()[0], base_url=url, retry_wait_s=0)
+    assert isinstance(await failure(forge.add_sub_issue(REPO, 1, 1, child_name=OTHER)), ForgeRefused)
+    await forge.add_sub_issue(REPO, 1, 2)
+    await forge.close()
+    assert [item.number for item in people.sub_issues(people.issue(REPO, 1))] == [2]
 
 
 async def test_an_issue_shows_its_parent_and_how_many_it_waits_for(people: EmbeddedForge, url: str) -> None:

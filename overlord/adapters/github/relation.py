@@ -19,6 +19,7 @@ from overlord.failpoints import Failpoint, outward
 log = structlog.get_logger()
 PAGE = 100
 SUB_ISSUES, BLOCKERS = "issues/list-sub-issues", "issues/list-dependencies-blocked-by"
+REMOVES = "issues/remove-dependency-blocked-by"
 FEATURES = {SUB_ISSUES: "sub-issues", BLOCKERS: "issue dependencies"}
 """How people call what an operation lists."""
 
@@ -51,11 +52,12 @@ class GitHubRelations(GitHubRequests):
     async def remove_blocked_by(
         self, name: RepositoryName, number: int, blocker_name: RepositoryName, blocker_number: int
     ) -> None:
-        for item in await self._related(BLOCKERS, name, number):
+        beside = _beside(name, blocker_name)
+        for item in await self._related(BLOCKERS, name, number, beside):
             if item.is_at(blocker_name, blocker_number):
                 at = {"issue_number": number, "issue_id": item.id}
                 try:
-                    await self._call("issues/remove-dependency-blocked-by", name, **at)
+                    await self._change(REMOVES, name, b"", at, beside)
                 except ForgeMissing:
                     if await self._is_related(BLOCKERS, name, number, blocker_name, blocker_number):
                         raise
@@ -75,7 +77,7 @@ class GitHubRelations(GitHubRequests):
             return
         data = {field: await self._issue_id(there, other)}
         try:
-            await self._call(adds, name, data, issue_number=number)
+            await self._change(adds, name, data, {"issue_number": number}, _beside(name, there))
         except ForgeRefused:
             if not await self._is_related(lists, name, number, there, other):
                 raise
@@ -83,11 +85,15 @@ class GitHubRelations(GitHubRequests):
     async def _is_related(
         self, lists: str, name: RepositoryName, number: int, there: RepositoryName, other: int
     ) -> bool:
-        return any(item.is_at(there, other) for item in await self._related(lists, name, number))
+        related = await self._related(lists, name, number, _beside(name, there))
+        return any(item.is_at(there, other) for item in related)
 
-    async def _related(self, lists: str, name: RepositoryName, number: int) -> list[RelatedIssue]:
+    async def _related(
+        self, lists: str, name: RepositoryName, number: int, beside: RepositoryName | None = None
+    ) -> list[RelatedIssue]:
         """All pages or an exception."""
-        pages = self._pages(RelatedPayload, lists, name, issue_number=number, per_page=PAGE)
+        asked = {"issue_number": number, "per_page": PAGE}
+        pages = self._items(RelatedPayload, lists, name, asked, beside)
         try:
             return [payload.record() async for payload in pages]
         except ForgeMissing:
@@ -100,3 +106,8 @@ class GitHubRelations(GitHubRequests):
 
     async def _issue_id(self, name: RepositoryName, number: int) -> int:
         return (await self._read(CreatedPayload, "issues/get", name, issue_number=number)).id
+
+
+def _beside(name: RepositoryName, there: RepositoryName) -> RepositoryName | None:
+    """The other repository, if it is another."""
+    return there if there.casefold() != name.casefold() else None
