@@ -137,6 +137,11 @@ def of_job(connection: sqlite3.Connection, job_id: int) -> list[Decision]:
     return select(connection, Decision, "SELECT * FROM decisions WHERE job_id = ? ORDER BY id", job_id)
 
 
+def about(connection: sqlite3.Connection, what: str) -> list[Decision]:
+    """Every decision about one thing of the portfolio, whatever became of it, oldest first."""
+    return select(connection, Decision, "SELECT * FROM decisions WHERE about = ? ORDER BY id", what)
+
+
 def answered(connection: sqlite3.Connection, job_id: int) -> list[Decision]:
     """Every decision of a job that a person answered, oldest first."""
     query = "SELECT * FROM decisions WHERE state = 'answered' AND job_id = ? ORDER BY id"
