@@ -21,6 +21,11 @@ class Known:
     note_id: int | None = None
 
 
+def is_known(answered_by: str) -> bool:
+    """Whether who answered was a rule or a note, and no person."""
+    return answered_by.startswith(("rule r", "note n"))
+
+
 def answer_of(question: str, rules: Iterable[Rule], notes: Sequence[Note]) -> Known | None:
     """The answer; None where nothing answers it, or two notes answer it differently: then a person is asked.
 
