@@ -18,6 +18,8 @@ class Interrupts:
     def __init__(self) -> None:
         self._reason: str | None = None
         self._waiting = False
+        self.is_ending = False
+        """Whether the session was told to end, or ends already; for threads beside the main one, which nothing interrupts."""
 
     def listen(self) -> None:
         """Take over the signals; only the main thread may."""
@@ -34,6 +36,7 @@ class Interrupts:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signal.signal(signal.SIGALRM, signal.SIG_IGN)
         self._reason = None
+        self.is_ending = True
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -46,6 +49,7 @@ class Interrupts:
             self._waiting = False
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        self.is_ending = True
         if self._reason is None:
             self._reason = "terminated" if number == signal.SIGTERM else "time_limit"
             if self._waiting:

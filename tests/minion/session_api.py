@@ -21,6 +21,7 @@ from typing import Any
 from minion.protocol import (
     CONTRACT_PATH,
     DISCOVERY_PATH,
+    EXPLORATION,
     MCP_PATH,
     MESSAGES_PATH,
     SCOPE_PATH,
@@ -129,6 +130,10 @@ class SessionApi:
     script: list[Wire] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
     raw_requests: list[bytes] = field(default_factory=list)
+    exploration: list[Wire] = field(default_factory=list)
+    """What explorations are answered with, one reply after the other, and the last one again and again."""
+    explorations: list[dict[str, Any]] = field(default_factory=list)
+    """Their requests, which are not among the session's own."""
     events: list[Event] = field(default_factory=list)
     reports: list[Report | CheckReport] = field(default_factory=list)
     answers: list[Callable[["_Handler"], None]] = field(default_factory=list)
@@ -181,6 +186,9 @@ class SessionApi:
 
     def will(self, *script: Wire) -> None:
         self.script.extend(script)
+
+    def will_explore(self, *script: Wire) -> None:
+        self.exploration.extend(script)
 
     def open(self) -> None:
         self.socket.unlink(missing_ok=True)
@@ -330,10 +338,21 @@ class _Handler(BaseHTTPRequestHandler):
         turn = len(self.session_api.turns)
         if self.session_api.remembers:
             request = json.loads(body)
+            if str(request["messages"][0]["content"]).startswith(EXPLORATION):
+                self._explore(request)
+                return
             turn = sum(said["role"] == "assistant" for said in request["messages"])
             self.session_api.note(lambda: self.session_api.requests.append(request))
             self.session_api.raw_requests.append(body)
-        wire = self.session_api.script[min(turn, len(self.session_api.script) - 1)]
+        self._said(self.session_api.script[min(turn, len(self.session_api.script) - 1)])
+
+    def _explore(self, request: dict[str, Any]) -> None:
+        script = self.session_api.exploration
+        wire = script.pop(0) if len(script) > 1 else script[0]
+        self.session_api.note(lambda: self.session_api.explorations.append(request))
+        self._said(wire)
+
+    def _said(self, wire: Wire) -> None:
         if isinstance(wire, bytes):
             self.answer(200, wire)
         else:
