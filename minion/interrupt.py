@@ -5,6 +5,7 @@ an ending never leaves half a change behind. Only the first signal counts.
 """
 
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -40,7 +41,10 @@ class Interrupts:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """What runs inside may end with Interrupted at any moment."""
+        """What runs inside may end with Interrupted at any moment. In another thread than the main one nothing is interrupted."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
         self._waiting = True
         try:
             self._check()

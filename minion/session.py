@@ -28,6 +28,8 @@ class Session:
     turn: int = 0
     questions: int = 0
     explorations: int = 0
+    refusals: int = 0
+    """How often it wanted to end and was told why it may not yet."""
     warned: bool = False
     """Whether the model was told once that its finished work looks wrong."""
     is_contract_settled: bool = False

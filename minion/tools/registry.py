@@ -34,9 +34,9 @@ def tools_of(brief: Brief) -> dict[str, Tool]:
             return found
     if brief.portfolio is None:
         return found
-    from minion.tools.explore import with_explore  # nor a part in the portfolio
+    from minion.tools.portfolio import with_portfolio  # nor a part in the portfolio
 
-    return with_explore(brief, found)
+    return with_portfolio(brief, found)
 
 
 def schemas_of(brief: Brief) -> list[dict[str, Any]]:

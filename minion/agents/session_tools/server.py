@@ -1,8 +1,8 @@
 """The session's own tools for a coding agent: an MCP server over HTTP on loopback, in the Minion's process.
 
 Agents give a call a minute, some less. So a question to people is asked, waited for a part of that, and then named by an id that
-`wait_for_answer` takes; so is an exploration begun. What changes the session is done one call at a time. Nothing here waits with `session.interrupts`: those
-are the main thread's.
+`wait_for_answer` takes; so is an exploration begun. What changes the session is done one call at a time. Nothing here is ended by
+`session.interrupts`: those are the main thread's.
 """
 
 import hmac
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ANSWER_WAIT_S = 45.0
 """The longest a call waits for a person: below what the least patient agent gives a call."""
-READING = ("use_skill", "wait_for_answer", "explore")
+READING = ("use_skill", "wait_for_answer", "explore", "search_knowledge")
 WAITED_FOR = ("ask_question", "explore")
 """What goes on in a thread of its own, and is waited for by its id."""
 SESSION_TOOLS = (
@@ -41,6 +41,12 @@ SESSION_TOOLS = (
     "use_skill",
     "record_discovery",
     "propose_contract",
+    "propose_plan",
+    "add_task",
+    "note_knowledge",
+    "search_knowledge",
+    "escalate",
+    "record_completion",
 )
 """What is served of a session's tools: agents read, write and run by themselves."""
 INSTRUCTIONS = (
