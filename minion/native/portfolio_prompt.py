@@ -9,8 +9,13 @@ from minion.native.prompt import ISSUE_CHARS, WORLD_CHARS, Words, fenced
 from minion.portfolio import PortfolioBrief, PortfolioTool, ResolvedText, TaskText
 
 _DUTIES = {
+    PortfolioTool.PROPOSE_PLAN: (
+        "You plan, and write nothing in the repository. See first whether the present plan still holds. Then propose_plan: the plan and "
+        "its tasks, each small enough for one pull request and with criteria that can be checked; or that the plan still holds. A person "
+        "approves it."
+    ),
     PortfolioTool.EXPLORE: "Where many files have to be read to know one thing, have explore find it out.",
-    PortfolioTool.SEARCH_KNOWLEDGE: "Before you ask or escalate, search_knowledge: what is answered there is not asked again.",
+    PortfolioTool.SEARCH_KNOWLEDGE: "Before you put a question to anybody, search_knowledge: what is answered there is not asked again.",
     PortfolioTool.ESCALATE: (
         "Decide by yourself what only concerns how the code is written. What you cannot decide: escalate, then go on with what is not "
         "blocked. End with {blocked} only when everything that is left is blocked and escalated."
@@ -19,11 +24,6 @@ _DUTIES = {
     PortfolioTool.NOTE_KNOWLEDGE: (
         "Note with note_knowledge what later sessions should know: what was decided and why, how things are done here. A note may be "
         "wrong: say so with note_knowledge contradicts=12, and what is so instead."
-    ),
-    PortfolioTool.PROPOSE_PLAN: (
-        "You plan, and write nothing in the repository. See first whether the present plan still holds. Then propose_plan: the plan and "
-        "its tasks, each small enough for one pull request and with criteria that can be checked; or that the plan still holds. A person "
-        "approves it."
     ),
     PortfolioTool.RECORD_COMPLETION: (
         "Before {complete}: record_completion, with what was done and, for each acceptance criterion by its number, what shows that it holds."

@@ -89,6 +89,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "access",
         "search",
         "retention_item",
+        "cron",
         "trace",
         "budgets",
         "wires",
@@ -262,6 +263,7 @@ ORDER: dict[str, tuple[str, ...]] = {
     ),
     "settings": (
         "model",
+        "portfolio",
         "agents",
         "chat",
         "page",
