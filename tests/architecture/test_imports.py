@@ -101,6 +101,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "answers",
         "question",
         "evaluation",
+        "convergence",
         "scope",
         "changes",
         "session",
