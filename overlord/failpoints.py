@@ -136,6 +136,7 @@ class Failpoint(StrEnum):
     DRAFT_COMPARED = "draft_compared"
 
     MODEL_OUTAGE_NOTED = "model_outage_noted"
+    HOOK_POSITION_NOTED = "hook_position_noted"
 
     PULL_REVIEWED = "pull_vetted"
     SKILL_READ = "skill_read"

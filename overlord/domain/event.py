@@ -144,6 +144,8 @@ class EventName(StrEnum):
     DISK_RECOVERED = "disk_recovered"
     MODEL_FAILED = "model_failed"
     MODEL_RECOVERED = "model_recovered"
+    HOOK_FAILED = "hook_failed"
+    """A program of the operator's that may refuse gave no answer."""
     DATABASE_UPGRADED = "database_upgraded"
     SIDE_TASK_FAILED = "side_task_failed"
 

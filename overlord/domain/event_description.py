@@ -215,6 +215,9 @@ _SENTENCES: Mapping[E, _Sentence] = {
         else "everything passed, and a person must approve what was changed"
     ),
     E.FAILED: "the evaluation failed; a person decides",
+    E.HOOK_FAILED: lambda d: (
+        f"the operator's program {d['program']}, called for {d['hook']}, gave no answer: {d['why']}"
+    ),
     E.ATTEMPTS_SPENT: lambda d: (
         f"no other revision: {d['standstill']}; a person decides"
         if d.get("standstill")

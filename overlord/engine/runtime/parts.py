@@ -24,6 +24,7 @@ from overlord.metrics import Meters
 from overlord.ports.clock import Clock
 from overlord.ports.forge import Forge
 from overlord.ports.git import Git
+from overlord.ports.hooks import Hooks, NoHooks
 from overlord.ports.model import Assistant
 from overlord.ports.runner import Runner
 from overlord.settings.current import CurrentSettings
@@ -54,6 +55,8 @@ class Parts:
     poll_outcomes: PollOutcomes = field(default_factory=PollOutcomes)
     contacts: Contacts = field(default_factory=Contacts)
     meters: Meters = field(default_factory=Meters)
+    hooks: Hooks = field(default_factory=NoHooks)
+    """The operator's own programs."""
     chat_output: ChatOutput | None = None
     """The chat; None where there is none, and everything works all the same."""
     inferred: dict[object, Inference] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from overlord.store.schema.final_states import FINAL_STATES
 from overlord.store.schema.first import FIRST
 from overlord.store.schema.model_readings import MODEL_READINGS
 from overlord.store.schema.outcomes import OUTCOMES
+from overlord.store.schema.portfolio import PORTFOLIO
 from overlord.store.schema.search import SEARCH
 from overlord.store.schema.seen import SEEN
 
@@ -26,6 +27,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (*CONTRACTS, *FINAL_STATES),
     BOOTSTRAP,
     AGENTS,
+    PORTFOLIO,
 )
 LATEST = len(MIGRATIONS)
 

@@ -1,0 +1,3 @@
+"""The step after which operators' programs observe."""
+
+PORTFOLIO = ("CREATE TABLE hook_positions (name TEXT PRIMARY KEY, ledger_id INTEGER NOT NULL) STRICT",)
