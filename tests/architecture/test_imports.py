@@ -197,6 +197,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "space",
         "right",
         "verb",
+        "portfolio",
         "answering",
         "decide",
         "issue_request",
