@@ -19,7 +19,7 @@ from overlord.file_tree import FileTree, UnreadableFileError, digest_of
 from overlord.settings.load import Settings
 from overlord.store.knowledge import rules
 from overlord.store.portfolio import escalations, files, initiatives, tasks
-from overlord.store.portfolio.files import KnownFile
+from overlord.store.portfolio.files import FileState, KnownFile
 
 _SIGNATURE = "made of "
 
@@ -52,8 +52,8 @@ async def write_exports(parts: Parts) -> Progress:
 
 def _gather(
     connection: sqlite3.Connection, *, settings: Settings, redact: Callable[[str], str]
-) -> tuple[Mapping[str, KnownFile], _Changes]:
-    known = {path: file for path, file in files.every(connection).items() if layout.is_exported(path)}
+) -> tuple[Mapping[str, FileState], _Changes]:
+    known = {path: file for path, file in files.states(connection).items() if layout.is_exported(path)}
     gathered = _Gathered(connection, settings, known, redact)
     gathered.initiatives()
     gathered.escalations()
@@ -70,7 +70,7 @@ class _Gathered:
         self,
         connection: sqlite3.Connection,
         settings: Settings,
-        known: Mapping[str, KnownFile],
+        known: Mapping[str, FileState],
         redact: Callable[[str], str],
     ) -> None:
         self.changes = _Changes()
@@ -177,7 +177,7 @@ def _others(links: Sequence[TaskLink], refs: Mapping[int, str]) -> set[int]:
 def _carry_out(tree: FileTree, changes: _Changes) -> None:
     for path, content in changes.contents.items():
         try:
-            tree.write(path, content)
+            tree.put(path, content)
         except UnreadableFileError as error:
             changes.failed[path] = str(error)
     for path in changes.gone:
@@ -187,7 +187,7 @@ def _carry_out(tree: FileTree, changes: _Changes) -> None:
             changes.failed[path] = str(error)
 
 
-def _rows(known: Mapping[str, KnownFile], changes: _Changes, at: datetime) -> Sequence[KnownFile]:
+def _rows(known: Mapping[str, FileState], changes: _Changes, at: datetime) -> Sequence[KnownFile]:
     """The rows that are another than before."""
     made = dict[str, KnownFile]()
     for path, content in changes.contents.items():
@@ -201,7 +201,7 @@ def _rows(known: Mapping[str, KnownFile], changes: _Changes, at: datetime) -> Se
     return [row for path, row in made.items() if not _is_same(known.get(path), row)]
 
 
-def _is_same(before: KnownFile | None, row: KnownFile) -> bool:
+def _is_same(before: FileState | None, row: KnownFile) -> bool:
     return before is not None and (before.digest, before.mark, before.trouble) == (
         row.digest,
         row.mark,

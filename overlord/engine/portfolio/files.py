@@ -115,7 +115,7 @@ async def write_day(parts: Parts, day: date, text: str) -> str:
     try:
         if await asyncio.to_thread(partial(tree.read, path, most=MOST_BYTES)) != content:
             expected = before.digest if before is not None else ""
-            await asyncio.to_thread(partial(tree.write, path, content, expected=expected))
+            await asyncio.to_thread(partial(tree.put, path, content, expected=expected))
     except UnreadableFileError as error:
         return f"{path}: {error}"
     row = KnownFile(path=path, digest=digest_of(content), read_at=parts.clock.now())
@@ -146,7 +146,7 @@ class _PlanWriter:
                 return self._left(content, beside)
             new = plan.written(self._listed).encode()
             if new != content:
-                self._tree.write(self._path, new, expected=digest_of(content) if content is not None else "")
+                self._tree.put(self._path, new, expected=digest_of(content) if content is not None else "")
             words = redact(seen(plan)[0].prose)
             return words, digest_of(new), self._tree.mark(self._path), ""
         except (UnreadableFileError, BrokenMarksError, UnicodeDecodeError) as error:
@@ -171,7 +171,7 @@ class _PlanWriter:
         if self._prose is not None:
             try:
                 beside = planned(self._prose).written(self._listed).encode()
-                self._tree.write(f"{self._path}.new", beside)
+                self._tree.put(f"{self._path}.new", beside)
             except UnreadableFileError as error:
                 why = f"{why}; plan.md.new cannot be written either: {error}"
         return None, digest_of(content) if content is not None else "", self._tree.mark(self._path), why
