@@ -21,7 +21,7 @@ from overlord.engine.portfolio import files as portfolio_files
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.store.knowledge import rules
-from overlord.store.portfolio import escalations, files, initiatives, tasks
+from overlord.store.portfolio import cycles, escalations, files, initiatives, tasks
 from tests.memory.world import made_memory_world
 from tests.world import REPO, World
 
@@ -344,3 +344,35 @@ def an_escalation(initiative: Initiative, task: Task) -> Escalation:
         initiative_id=initiative.id,
         task_id=task.id,
     )
+
+
+async def test_a_plan_lists_its_tasks_as_they_are_after_each_change(desk: Desk) -> None:
+    initiative = await desk.initiative()
+    await portfolio_files.write_plan(desk.parts, initiative, prose="Words.")
+    await desk.task(initiative, "One")
+    assert await exports.write_exports(desk.parts) is Progress.MOVED
+    assert "- [ ] 1. One (pending)" in desk.file(PLAN).read_text()
+    assert await exports.write_exports(desk.parts) is Progress.IDLE
+
+
+async def test_goals_that_are_others_are_decided_by_and_a_clock_that_is_set_back_asks_nothing_again(
+    desk: Desk,
+) -> None:
+    desk.file(layout.overview(REPO)).write_text("## Goals\n\n- Add numbers\n")
+    await desk.world.settle()
+    [made] = await desk.parts.database.read(initiatives.every)
+    assert made.title == "Add numbers"
+    desk.world.clock.jump(-86_400)
+    await desk.world.settle()
+    before = await desk.parts.database.read(cycles.last)
+    desk.world.clock.move(30)
+    await desk.world.settle()
+    assert await desk.parts.database.read(cycles.last) == before
+    desk.file(layout.overview(REPO)).write_text("## Goals\n\n- Add numbers\n- Subtract\n")
+    desk.world.clock.move(30)
+    await desk.world.settle()
+    assert [each.title for each in await desk.parts.database.read(initiatives.every)] == [
+        "Add numbers",
+        "Subtract",
+    ]
+    assert desk.exported(layout.space_export(REPO))["initiatives"][1]["title"] == "Subtract"

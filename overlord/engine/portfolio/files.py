@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from functools import partial
 
+from overlord.domain.event import OVERLORD
 from overlord.domain.portfolio.files import layout
 from overlord.domain.portfolio.files.goals import Overview, read_overview
 from overlord.domain.portfolio.files.plan_file import BrokenMarksError, PlanFile, planned, read_plan, seen
@@ -20,7 +21,7 @@ from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.failpoints import Failpoint
 from overlord.file_tree import FileTree, UnreadableFileError, digest_of
-from overlord.store.portfolio import files, initiatives, tasks
+from overlord.store.portfolio import cycles, files, initiatives, tasks
 from overlord.store.portfolio.files import KnownFile
 
 MOST_BYTES = 1024 * 1024
@@ -28,13 +29,13 @@ MOST_BYTES = 1024 * 1024
 MOST_BRIEF_CHARS = 8_000
 """What sessions are told of each file for briefs."""
 _MOST_TROUBLE_CHARS = 2_000
-_PLAN = "/plan.md"
+_PLAN, _OVERVIEW = "/plan.md", "/OVERVIEW.md"
 Redact = Callable[[str], str]
 """A text without secrets."""
 
 
 async def look(parts: Parts) -> Progress:
-    """Read the files that changed since they were last read; whether there were any."""
+    """Read the files that changed since they were last read; whether there were any. Goals that are others are something to decide by."""
     paths, known = await parts.database.read(partial(_watched, repositories=parts.settings.repositories))
     tree = FileTree(parts.home.root)
     changed = await asyncio.to_thread(_changed, tree, paths, known)
@@ -43,8 +44,14 @@ async def look(parts: Parts) -> Progress:
     before = await parts.database.read(lambda c: {path: files.get(c, path) for path in changed})
     reading = partial(_read_all, tree, before, redact=parts.current.redactor.redact, at=parts.clock.now())
     found = await asyncio.to_thread(lambda: list(reading()))
-    await parts.database.write(Failpoint.FILES_READ, partial(_put_all, found=found))
+    is_news = any(_is_news(before[file.path], file) for file in found)
+    put = partial(_put_read, found=found, is_news=is_news, at=parts.clock.now())
+    await parts.database.write(Failpoint.FILES_READ, put)
     return Progress.MOVED
+
+
+def _is_news(before: KnownFile | None, now: KnownFile) -> bool:
+    return now.path.endswith(_OVERVIEW) and now.text != (before.text if before is not None else "")
 
 
 def overview_of(connection: sqlite3.Connection, space: str) -> Overview:
@@ -228,6 +235,14 @@ def _said(path: str, text: str, redact: Redact) -> tuple[str, str]:
 
 def _reason(error: Exception) -> str:
     return "it is no UTF-8 text: save it as UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+
+
+def _put_read(
+    connection: sqlite3.Connection, *, found: Iterable[KnownFile], is_news: bool, at: datetime
+) -> None:
+    _put_all(connection, found=found)
+    if is_news:
+        cycles.ask(connection, trigger="fact", actor=OVERLORD, at=at)
 
 
 def _put_all(connection: sqlite3.Connection, *, found: Iterable[KnownFile]) -> None:
