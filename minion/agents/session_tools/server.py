@@ -233,7 +233,10 @@ class ToolsServer:
 
         session = self._session
         session_api = session.session_api.another(patience_s=session.session_api.patience_s)
-        pending.text, pending.is_error = "Error: The exploration broke off.", True  # unless it comes to its end
+        pending.text, pending.is_error = (
+            "Error: The exploration broke off.",
+            True,
+        )  # unless it comes to its end
         try:
             with self._exploring:
                 ground = Ground(
