@@ -97,6 +97,17 @@ def test_the_briefing_comes_before_the_issue_and_the_task_with_it(terms: Terms |
     ]
 
 
+def test_one_that_plans_reads_the_tasks_whole() -> None:
+    [tasks] = [
+        part.text for part in layers(brief(task=None, tasks=(TASK, TASK)), "F") if part.source == "tasks"
+    ]
+    assert tasks.startswith("The initiative's tasks as they are:")
+    assert tasks.count("2. Second holds.") == 2
+    assert "Second holds." not in told(
+        brief(task=None, tasks=(TaskText(ref="i3.1", subject="s", state="done"),))
+    )
+
+
 def test_a_note_has_its_number() -> None:
     text = told(brief())
     assert "- n12 (convention, acme/api): notes-words here\n- n13 (decision, everywhere): everywhere" in text
