@@ -1,7 +1,9 @@
 """Notes: drafted, accepted, changed and withdrawn, each with its ledger event in the same transaction; searched by words."""
 
+import json
 import re
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
@@ -119,6 +121,27 @@ def search(
                 WHERE note_texts MATCH ? AND notes.state IN ({marks}){where}
                 ORDER BY bm25(note_texts), notes.id LIMIT ?"""  # noqa: S608 - marks and constants
     return select(connection, Note, query, matches, *map(str, states), *arguments, limit)
+
+
+def of_file(connection: sqlite3.Connection, space: str, kind: str, numbers: Iterable[int]) -> list[Note]:
+    """Those that stand in a knowledge file, and others by their numbers, as far as there are such; oldest first."""
+    query = """SELECT * FROM notes WHERE (state = 'active' AND space = ? AND kind = ?)
+               OR id IN (SELECT value FROM json_each(?)) ORDER BY id"""
+    return select(connection, Note, query, space, kind, json.dumps(sorted(numbers)))
+
+
+def signatures(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
+    """By repository and kind, what changes with the notes that count there."""
+    query = """SELECT space, kind, count(*) AS many, sum(id) AS ids, max(updated_at) AS at FROM notes
+               WHERE state = 'active' GROUP BY space, kind"""
+    rows = connection.execute(query)
+    return {(row["space"], row["kind"]): f"{row['many']} {row['ids']} {row['at']}" for row in rows}
+
+
+def counts(connection: sqlite3.Connection) -> dict[str, int]:
+    """How many notes there are in each state."""
+    rows = connection.execute("SELECT state, count(*) AS many FROM notes GROUP BY state")
+    return {row["state"]: row["many"] for row in rows}
 
 
 def of_job(connection: sqlite3.Connection, job_id: int) -> list[Note]:
