@@ -194,6 +194,8 @@ ORDER: dict[str, tuple[str, ...]] = {
         "space",
         "right",
         "verb",
+        "knowledge",
+        "rule",
         "answering",
         "decide",
         "issue_request",
