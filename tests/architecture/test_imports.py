@@ -198,6 +198,8 @@ ORDER: dict[str, tuple[str, ...]] = {
         "right",
         "verb",
         "portfolio",
+        "knowledge",
+        "rule",
         "answering",
         "decide",
         "issue_request",

@@ -257,6 +257,22 @@ def skills() -> Loaded:
 
 
 @app.command()
+def knowledge() -> Loaded:
+    """Knowledge: what was learned, and sessions are told."""
+    from overlord.entrypoints.cli.commands import knowledge
+
+    return knowledge.app
+
+
+@app.command()
+def rules() -> Loaded:
+    """Rules: questions of sessions that are answered always."""
+    from overlord.entrypoints.cli.commands import rule
+
+    return rule.app
+
+
+@app.command()
 def completion() -> Loaded:
     """Print what makes a shell complete commands and options: bash, zsh or fish."""
     from overlord.entrypoints.cli import completion
