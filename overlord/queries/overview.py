@@ -161,7 +161,9 @@ def managed_repositories(connection: sqlite3.Connection, settings: Settings) -> 
 
 
 def _waiting_reason(connection: sqlite3.Connection, space: Space, waiting: Sequence[Decision]) -> str:
-    asked = [item for item in waiting if item.job_id is None and item.space == space.name]
+    asked = [
+        item for item in waiting if item.job_id is None and item.space == space.name and not item.about
+    ]
     if asked:
         return f"paused: decision {asked[0].id} waits for a person"
     if space.paused:
