@@ -306,7 +306,7 @@ def a_briefing(**given: Any) -> Briefing:
 
 
 def test_the_briefing() -> None:
-    message = shown("brief", a_briefing(), web=WEB)
+    message = shown("briefing", a_briefing(), web=WEB)
     assert message.summary == "Briefing: 2 waiting for you, 1 finished, 1 failed or ended, 1 to review"
     assert plain(message) == snapshot("""\
 # Briefing: 2 waiting for you, 1 finished, 1 failed or ended, 1 to review
@@ -328,7 +328,7 @@ Spent since 2 Mar 09:00 UTC: 1,234 tokens for $0.5000.
 
 def test_a_quiet_briefing() -> None:
     quiet = a_briefing(waiting=(), finished=(), failed=(), to_review=())
-    assert plain(shown("brief", quiet)) == snapshot("""\
+    assert plain(shown("briefing", quiet)) == snapshot("""\
 # Briefing: all is quiet
 Nothing waits for you, and nothing ended.
 Spent since 2 Mar 09:00 UTC: 1,234 tokens for $0.5000.
@@ -372,7 +372,7 @@ def hostile_messages() -> list[View]:
         shown("history", History(at=NOW, jobs=(EndedJob(job=job, ended_at=NOW, cost=COST),))),
         shown("why", a_why(view=view, told=facts, decisions=(decision,), findings=(finding,))),
         shown("decisions", (decision,)),
-        shown("brief", a_briefing(waiting=(asked,), finished=(job,), failed=(job,))),
+        shown("briefing", a_briefing(waiting=(asked,), finished=(job,), failed=(job,))),
         answer.refused_message(HOSTILE),
     ]
 

@@ -49,6 +49,7 @@ from overlord.domain.view.view import (
     Fields,
     Heading,
     Note,
+    Outline,
     Output,
     Paragraph,
     Part,
@@ -180,6 +181,8 @@ def _block(part: Part, chars: int) -> Block | None:
             return _rich(_section(elements)) if elements else None
         case Bullets(items):
             return _points(items, chars) if items else None
+        case Outline(points):
+            return _outline(points, chars) if points else None
         case Quote(text):
             words = cut(text.strip(), min(chars, QUOTE_CHARS)) or NOTHING
             return _rich(RichTextQuoteElement(elements=[_text_element(words)]))
@@ -224,6 +227,22 @@ def _points(items: Sequence[Sequence[Span]], chars: int) -> Block:
             break
         elements = _elements(item, min(chars, POINT_CHARS), in_line=True) or [_text_element(NOTHING)]
         chars -= sum(escaped_length(_words(element, else_="")) for element in elements)
+        sections.append(_section(elements))
+    return _rich(RichTextListElement(style="bullet", elements=sections))
+
+
+def _outline(points: Sequence[Sequence[Sequence[Span]]], chars: int) -> Block:
+    """A list whose points have lines of their own; a point is cut where there is no more room for it."""
+    sections: list[RichTextElement] = []
+    for index, point in enumerate(points):
+        if index == POINTS or (chars <= 0 and sections):
+            sections.append(_section([_text_element(f"{len(points) - index:,} more")]))
+            break
+        elements: list[RichTextElement] = []
+        for line in point:
+            made = _elements(line, min(chars, POINT_CHARS), in_line=True) or [_text_element(NOTHING)]
+            chars -= sum(escaped_length(_words(element, else_="")) for element in made)
+            elements += [*([_text_element("\n")] if elements else []), *made]
         sections.append(_section(elements))
     return _rich(RichTextListElement(style="bullet", elements=sections))
 

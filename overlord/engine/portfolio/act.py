@@ -163,9 +163,7 @@ def _change_task(acting: Acting, action: ChangeTask) -> str:
     if action.addressed:
         changes |= {"addressed": action.addressed}
     actor = action.actor or OVERLORD
-    changed = tasks.change(
-        connection, before.id, at=acting.at, actor=actor, reason=action.reason, **changes
-    )
+    changed = tasks.change(connection, before.id, at=acting.at, actor=actor, reason=action.reason, **changes)
     if changed.has_ended:
         end_task(connection, changed, at=acting.at)
     return f"{changed.ref} is {changed.state.replace('_', ' ')}"
