@@ -47,7 +47,6 @@ from overlord.store.budgets import costs, exchanges, grants, model_outages
 from overlord.store.budgets.exchanges import BudgetBalance
 from overlord.store.checks import evaluations
 from overlord.store.conversation import steering
-from overlord.store.portfolio import escalations, initiatives
 from overlord.store.proposals import proposals
 from overlord.store.skills import drafts
 from overlord.store.spaces import managed, pauses, settings_notes, spaces, untested_policies
@@ -139,23 +138,12 @@ def _open_decision(
     connection: sqlite3.Connection, decision: Decision, known: Mapping[JobId, Job]
 ) -> OpenDecision:
     if decision.job_id is None:
-        return _about_portfolio(connection, decision)
+        return portfolio.open_decision(connection, decision)
     job = known.get(decision.job_id) or jobs.get(connection, decision.job_id)
     of = portfolio.initiative_of_job(connection, job)
     return OpenDecision(
         decision=decision, space=job.space, issue_number=job.issue.number, initiative=of.slug if of else ""
     )
-
-
-def _about_portfolio(connection: sqlite3.Connection, decision: Decision) -> OpenDecision:
-    """What is asked about no job: a space as a whole, or something of the portfolio."""
-    escalation = escalations.of_decision(connection, decision.id) if decision.about.startswith("e") else None
-    of = portfolio.initiative_named(connection, decision.about)
-    if escalation is not None and escalation.initiative_id is not None:
-        of = initiatives.get(connection, escalation.initiative_id)
-    why = escalation.suggested[0].description if escalation is not None and escalation.suggested else ""
-    space = of.space if of is not None else decision.space
-    return OpenDecision(decision=decision, space=space, initiative=of.slug if of else "", why=why)
 
 
 def managed_repositories(connection: sqlite3.Connection, settings: Settings) -> tuple[ManagedRepository, ...]:

@@ -5,7 +5,9 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from overlord.domain.chat.briefing import Mentioned
+from overlord.domain.decision import Decision
 from overlord.domain.event import OVERLORD
+from overlord.domain.inquiry import OpenDecision
 from overlord.domain.job import Job
 from overlord.domain.knowledge.note import NoteState
 from overlord.domain.portfolio.escalated import Affected, task_blocked
@@ -26,6 +28,17 @@ def affected_by(connection: sqlite3.Connection, escalation: Escalation) -> Affec
         task = tasks.get(connection, escalation.task_id)
         blocks = task_blocked(task.number, task.subject)
     return Affected(initiative=name, blocks=blocks)
+
+
+def open_decision(connection: sqlite3.Connection, decision: Decision) -> OpenDecision:
+    """A decision about no job: about a space as a whole, or something of the portfolio."""
+    escalation = escalations.of_decision(connection, decision.id) if decision.about.startswith("e") else None
+    of = initiative_named(connection, decision.about)
+    if escalation is not None and escalation.initiative_id is not None:
+        of = initiatives.get(connection, escalation.initiative_id)
+    why = escalation.suggested[0].description if escalation is not None and escalation.suggested else ""
+    space = of.space if of is not None else decision.space
+    return OpenDecision(decision=decision, space=space, initiative=of.slug if of else "", why=why)
 
 
 def initiative_of_job(connection: sqlite3.Connection, job: Job) -> Initiative | None:

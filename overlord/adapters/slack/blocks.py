@@ -219,20 +219,12 @@ def _action_spans(action: Action) -> list[Span]:
 
 
 def _points(items: Sequence[Sequence[Span]], chars: int) -> Block:
-    """A list; a point without words is there all the same, since somebody may count them."""
-    sections: list[RichTextElement] = []
-    for index, item in enumerate(items):
-        if index == POINTS or (chars <= 0 and sections):
-            sections.append(_section([_text_element(f"{len(items) - index:,} more")]))
-            break
-        elements = _elements(item, min(chars, POINT_CHARS), in_line=True) or [_text_element(NOTHING)]
-        chars -= sum(escaped_length(_words(element, else_="")) for element in elements)
-        sections.append(_section(elements))
-    return _rich(RichTextListElement(style="bullet", elements=sections))
+    """A list, a line each."""
+    return _outline([(item,) for item in items], chars)
 
 
 def _outline(points: Sequence[Sequence[Sequence[Span]]], chars: int) -> Block:
-    """A list whose points have lines of their own; a point is cut where there is no more room for it."""
+    """A list of points, some with lines below; a point without words is there all the same, since somebody may count them."""
     sections: list[RichTextElement] = []
     for index, point in enumerate(points):
         if index == POINTS or (chars <= 0 and sections):
