@@ -38,11 +38,12 @@ from overlord.engine.contracts import carry_on, consult, escalate, plan
 from overlord.engine.contracts.carry_on import Way
 from overlord.engine.contracts.move import Move
 from overlord.engine.contracts.plan import PlanWork
+from overlord.engine.portfolio import escalated_wait
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.scope.allow import by_commit, scope_of, settled
 from overlord.engine.sessions import ending as endings
-from overlord.engine.sessions import escalated_wait
+
 from overlord.engine.sessions.evaluation_input import kept_in_lfs
 from overlord.failpoints import Failpoint
 from overlord.store import decisions, jobs, sessions
