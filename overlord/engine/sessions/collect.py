@@ -43,7 +43,6 @@ from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.scope.allow import by_commit, scope_of, settled
 from overlord.engine.sessions import ending as endings
-
 from overlord.engine.sessions.evaluation_input import kept_in_lfs
 from overlord.failpoints import Failpoint
 from overlord.store import decisions, jobs, sessions

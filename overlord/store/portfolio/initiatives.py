@@ -92,6 +92,11 @@ def _short(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 
+def say_waits(connection: sqlite3.Connection, number: int, waits: str) -> None:
+    """Why nothing of it is begun; that is no change of the initiative itself."""
+    update(connection, "initiatives", number, {"waits": waits})
+
+
 def note(
     connection: sqlite3.Connection,
     name: EventName,
