@@ -179,24 +179,17 @@ def _block(part: Part, chars: int) -> Block | None:
         case Paragraph(spans):
             elements = _elements(spans, chars)
             return _rich(_section(elements)) if elements else None
-        case Bullets(items):
-            return _points(items, chars) if items else None
-        case Outline(points):
-            return _outline(points, chars) if points else None
         case Quote(text):
             words = cut(text.strip(), min(chars, QUOTE_CHARS)) or NOTHING
             return _rich(RichTextQuoteElement(elements=[_text_element(words)]))
         case Output(text):
             words = cut_to_end(text.strip("\r\n").rstrip(), min(chars, OUTPUT_CHARS)) or NOTHING
             return _rich(RichTextPreformattedElement(elements=[_text_element(words)]))
-        case Fields(fields):
-            return _points([(Bold(name), ": ", *spans) for name, spans in fields], chars) if fields else None
-        case Table(_, rows):
-            return _points([_row_spans(row) for row in rows], chars) if rows else None
-        case Actions(actions):
-            return _points([_action_spans(action) for action in actions], chars) if actions else None
+        case Bullets() | Outline() | Fields() | Table() | Actions():
+            points = _points_of(part)
+            return _outline(points, chars) if points else None
         case Graph():
-            return _points([(text,) for text in part.sentences()], chars) if part.drawn else None
+            return _outline([((text,),) for text in part.sentences()], chars) if part.drawn else None
         case Chart():
             return _rich(_section(_elements(chart_spans(part), chars, in_line=True)))
         case Rule() | Buttons():
@@ -218,9 +211,19 @@ def _action_spans(action: Action) -> list[Span]:
     ]
 
 
-def _points(items: Sequence[Sequence[Span]], chars: int) -> Block:
-    """A list, a line each."""
-    return _outline([(item,) for item in items], chars)
+def _points_of(part: Bullets | Outline | Fields | Table | Actions) -> Sequence[Sequence[Sequence[Span]]]:
+    """A list's points, each with its lines."""
+    match part:
+        case Bullets(items):
+            return [(item,) for item in items]
+        case Outline(points):
+            return points
+        case Fields(fields):
+            return [((Bold(name), ": ", *spans),) for name, spans in fields]
+        case Table(_, rows):
+            return [(_row_spans(row),) for row in rows]
+        case Actions(actions):
+            return [(_action_spans(action),) for action in actions]
 
 
 def _outline(points: Sequence[Sequence[Sequence[Span]]], chars: int) -> Block:

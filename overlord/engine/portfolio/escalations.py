@@ -90,6 +90,7 @@ def _settle(
     found = known.answer_of(connection, draft, at=at) or found
     if found is not None:
         by = OVERLORD
+        known.note_used(connection, found, at=at)
         resolved = escalations.resolve(connection, number, found.answer, by=by, cites=found.cites, at=at)
         _go_on(connection, resolved, by=by, at=at)
         return
