@@ -35,7 +35,7 @@ from overlord.domain.inquiry import (
 from overlord.domain.job import JobId, JobState
 from overlord.domain.pause import Pause
 from overlord.domain.view.span import Bold, Code, Link, Mark, Moment, Span
-from overlord.domain.view.view import Bullets, Heading, Note, Paragraph, Part, Table, View
+from overlord.domain.view.view import Bullets, Heading, Note, Outline, Paragraph, Part, Table, View
 from overlord.engine.chat.chat_view import chat_view
 from overlord.errors import Refused
 from overlord.queries import registry
@@ -98,6 +98,9 @@ def told(part: Part) -> str:
             return "".join(map(span, spans))
         case Bullets(items):
             return "\n".join("- " + "".join(map(span, item)) for item in items)
+        case Outline(points):
+            lines = [["".join(map(span, line)) for line in point] for point in points]
+            return "\n".join("- " + "\n  ".join(point) for point in lines)
         case Note(text):
             return f"({text})"
         case Table(_, rows):
@@ -311,10 +314,15 @@ def test_the_briefing() -> None:
     assert plain(message) == snapshot("""\
 # Briefing: 2 waiting for you, 1 finished, 1 failed or ended, 1 to review
 # BLOCKERS (1)
-- *5: *acme/calc#7: the Minion says it cannot go on · blocks this job of acme/calc · suggested: *Try again*
+- *5: *[acme/calc#7] the Minion says it cannot go on
+  Suggested: *Try again*
+  Blocks: this job
 - Try again: `/overlord answer 5 retry`  it is tried again, as things stand now
 # APPROVALS (1)
-- *6: *acme/calc#7: the Minion says it cannot go on · blocks every job · suggested: *Try again*
+- *6: *[acme/old] acme/calc#7: the Minion says it cannot go on
+  Suggested: *Try again*
+  Blocks: every job
+  View details: `/overlord decision 6`
 - Try again: `/overlord answer 6 retry`  it is tried again, as things stand now
 # Finished (1)
 - ✅ [acme/calc#7](https://github.com/acme/calc/issues/7) add() subtracts [PR #9](https://github.com/acme/calc/pull/9)
@@ -383,6 +391,8 @@ def spans_of(part: Part) -> list[Span]:
             return list(spans)
         case Bullets(items):
             return [one for item in items for one in item]
+        case Outline(points):
+            return [one for point in points for line in point for one in line]
         case Heading(text) | Note(text):
             return [text]
         case Table(_, rows):
