@@ -172,6 +172,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "spaces",
     ),
     "queries": (
+        "portfolio_brief",
         "overview",
         "job_story",
         "session",
