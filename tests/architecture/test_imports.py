@@ -258,6 +258,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "mcp",
         "messages",
         "bootstrap",
+        "portfolio",
         "sessions",
         "server",
     ),

@@ -1,0 +1,1 @@
+"""What sessions of the portfolio say to Overlord: plans, tasks, knowledge, escalations."""
