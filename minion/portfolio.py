@@ -6,7 +6,7 @@ A part of `minion/protocol.py`, and used from there. Texts of notes, tasks and p
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = (
+__all__ = (  # noqa: RUF022 - what is told first, then each path with what is sent there
     *("PortfolioTool", "KnownNote", "TaskText", "ResolvedText", "PortfolioBrief"),
     *("PLAN_PATH", "PlannedTask", "ProposedPlan", "PlanVerdict"),
     *("TASKS_PATH", "NewTask", "TaskKept"),

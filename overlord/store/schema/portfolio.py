@@ -193,6 +193,7 @@ PORTFOLIO = (
         written_at TEXT NOT NULL,
         text TEXT NOT NULL
     ) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX jobs_of_issues ON jobs (space, issue_number)",
     "ALTER TABLE decisions ADD COLUMN about TEXT NOT NULL DEFAULT ''",
     "CREATE INDEX decisions_about ON decisions (about) WHERE about <> ''",
     # An approved plan ends the job that made it.
