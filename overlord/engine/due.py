@@ -16,6 +16,7 @@ from overlord.domain.session import Session
 from overlord.domain.space_rotation import Waiting, in_turn
 from overlord.engine.intake import poll
 from overlord.engine.issues.projection import projection_key
+from overlord.engine.portfolio import escalations
 from overlord.engine.proposals import raise_proposals
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.poll_schedule import interval_s
@@ -61,6 +62,8 @@ class Due:
     """Messages to jobs whose author is to be told, in a comment, what became of them."""
     requested: Sequence[int]
     """Issues that people asked for, and that are to be opened."""
+    is_escalated: bool
+    """Whether something that sessions escalated is to be looked at, or was answered."""
     opened: Sequence[int]
     """Those whose author is to be told, in a comment, what became of them."""
 
@@ -93,6 +96,7 @@ def look(
         drafts=drafts.moving(connection),
         read=[message.id for message in steering.to_acknowledge(connection)],
         requested=[item.id for item in issue_requests.unopened(connection)],
+        is_escalated=escalations.is_due(connection),
         opened=[item.id for item in issue_requests.to_acknowledge(connection)],
     )
 

@@ -36,6 +36,8 @@ from overlord.domain.inquiry import (
 from overlord.domain.job import Job, JobId, JobState
 from overlord.domain.model_fault import ModelOutage
 from overlord.domain.pause import name_of
+from overlord.domain.portfolio.escalated import Affected, task_blocked
+from overlord.domain.portfolio.escalation import Escalation
 from overlord.domain.session import Session
 from overlord.domain.space_rotation import Lane, Waiting, in_turn
 from overlord.domain.text.plain import count
@@ -46,6 +48,7 @@ from overlord.store.budgets import costs, exchanges, grants, model_outages
 from overlord.store.budgets.exchanges import BudgetBalance
 from overlord.store.checks import evaluations
 from overlord.store.conversation import steering
+from overlord.store.portfolio import initiatives, tasks
 from overlord.store.proposals import proposals
 from overlord.store.skills import drafts
 from overlord.store.spaces import managed, pauses, settings_notes, spaces, untested_policies
@@ -142,6 +145,17 @@ def _open_decision(
     return OpenDecision(decision=decision, space=job.space, issue_number=job.issue.number)
 
 
+def affected_by(connection: sqlite3.Connection, escalation: Escalation) -> Affected:
+    """What an escalation is of, and what it blocks, in the words people know."""
+    number = escalation.initiative_id
+    name = initiatives.get(connection, number).slug if number is not None else ""
+    blocks = "entire initiative" if escalation.blocks_initiative else "nothing"
+    if escalation.task_id is not None:
+        task = tasks.get(connection, escalation.task_id)
+        blocks = task_blocked(task.number, task.subject)
+    return Affected(initiative=name, blocks=blocks)
+
+
 def managed_repositories(connection: sqlite3.Connection, settings: Settings) -> tuple[ManagedRepository, ...]:
     """Every repository managed by Overlord, and what it is at."""
     words, flags = managed.current(connection), spaces.noted(connection)
@@ -161,7 +175,7 @@ def managed_repositories(connection: sqlite3.Connection, settings: Settings) -> 
 
 
 def _waiting_reason(connection: sqlite3.Connection, space: Space, waiting: Sequence[Decision]) -> str:
-    asked = [item for item in waiting if item.job_id is None and item.space == space.name]
+    asked = [item for item in waiting if item.job_id is None and item.space == space.name and not item.about]
     if asked:
         return f"paused: decision {asked[0].id} waits for a person"
     if space.paused:

@@ -26,13 +26,11 @@ from minion.protocol import (
     MESSAGES_API_PATH,
     MESSAGES_PATH,
     MODELS_PATH,
-    PLAN_PATH,
     REPORT_PATH,
     REPOSITORY_PATH,
     RESPONSES_PATH,
     SCOPE_PATH,
     SECRETS_PATH,
-    TASKS_PATH,
     SessionKind,
 )
 from overlord.domain.session import CONTAINER_UID, Session
@@ -42,7 +40,7 @@ from overlord.session_api import bootstrap, git, mcp, messages, sessions, wire
 from overlord.session_api.gateway import routes
 from overlord.session_api.listener import SessionApp, SessionListener
 from overlord.session_api.parts import SessionApiParts
-from overlord.session_api.portfolio import plan, tasks
+from overlord.session_api.portfolio.routes import portfolio_routes
 from overlord.store import sessions as rows
 
 log = structlog.get_logger()
@@ -192,10 +190,9 @@ def _application(keeper: SessionApiServer) -> ASGIApp:
             Route(MESSAGES_PATH, call(messages.messages, SessionKind.WORK), methods=["POST"]),
             Route(CONTRACT_PATH, call(bootstrap.contract, SessionKind.WORK), methods=["POST"]),
             Route(DISCOVERY_PATH, call(bootstrap.discovery, SessionKind.WORK), methods=["POST"]),
-            Route(PLAN_PATH, call(plan.plan, SessionKind.WORK), methods=["POST"]),
-            Route(TASKS_PATH, call(tasks.add_task, SessionKind.WORK), methods=["POST"]),
             Route(REPORT_PATH, report, methods=["POST"]),
             *_model_routes(call),
+            *portfolio_routes(call),
             Route(MCP_PATH + "/{name}", call(mcp.mcp, SessionKind.WORK), methods=["POST"]),
         ],
         exception_handlers={

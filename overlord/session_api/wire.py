@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from minion.protocol import CheckReport, Event, MessagesTaken, NewTask, ProposedPlan, Report
+from minion.protocol import CheckReport, Event, MessagesTaken, NewEscalation, NewTask, ProposedPlan, Report
 from overlord.domain.text.problem import first_problem
 from overlord.domain.wires.registry import DIALECTS
 from overlord.domain.wires.wire import Wire
@@ -30,6 +30,7 @@ REPORT = _strict(Report)
 CHECK_REPORT = _strict(CheckReport)
 EVENT = _strict(Event)
 MESSAGES_TAKEN = _strict(MessagesTaken)
+NEW_ESCALATION = _strict(NewEscalation)
 PROPOSED_PLAN = _strict(ProposedPlan)
 NEW_TASK = _strict(NewTask)
 

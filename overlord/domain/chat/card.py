@@ -295,10 +295,10 @@ def answers_of(decision: Decision, value: ValueOf) -> list[Button]:
         style = ButtonStyle.PRIMARY if index == 0 else ButtonStyle.PLAIN
         if verb in _WORDED:
             buttons += _worded(decision, verb, style, value)
-        elif verb is Verb.DROP:
+        elif verb is Verb.DROP and decision.subject is not Subject.ESCALATED:
             confirm = f"Drop it? {decision.blocks.capitalize()} ends here."
             buttons.append(_button(decision, verb, value, ButtonStyle.DANGER, confirm=confirm))
-        elif verb is Verb.REJECT and decision.subject is Subject.GATE:
+        elif verb is Verb.REJECT and decision.subject in (Subject.GATE, Subject.ESCALATED):
             buttons.append(Button(action=FILL, label="Reject …", value=value(verb, "")))
         else:
             buttons.append(_button(decision, verb, value, style))

@@ -48,6 +48,7 @@ from overlord.store import decisions, jobs, sessions
 from overlord.store.budgets import model_outages
 from overlord.store.checks import evaluations
 from overlord.store.contracts import plan_files, role_notes
+from overlord.store.portfolio import waits
 
 DIFF_BYTES = 2_000_000
 """Of a session's diff that are kept."""
@@ -255,6 +256,8 @@ def _stopped_short(  # noqa: PLR0917
     subject, body = _question(session, over.ending, verdict, work)
     if subject is Subject.STOPPED_SHORT and (outage := _outage(connection, session)) is not None:
         subject, body = Subject.MODEL, outage.verdict(at)
+    if subject is Subject.BLOCKED and _waits_for_escalations(connection, job, session, work, data, at=at):
+        return
     turn = Turn.of(parts.contract_of(connection, job), job)
     move = Move(connection=connection, parts=parts, job=job, turn=turn, data=data)
     if not turn.contract.keeps_misses and _handed_up(move, session, work, subject, body):
@@ -272,6 +275,33 @@ def _stopped_short(  # noqa: PLR0917
     options = (session.exhausted.amount,) if subject is Subject.BUDGET and session.exhausted else ()
     asked = ask(jobs.get(connection, job.id), subject, body, at=at, options=options)
     decisions.raise_decision(connection, asked)
+
+
+def _waits_for_escalations(
+    connection: sqlite3.Connection,
+    job: Job,
+    session: Session,
+    work: _Work,
+    data: dict[str, Json],
+    *,
+    at: datetime,
+) -> bool:
+    """Whether a session that says it is blocked has escalated what blocks it: then nobody is asked a second time. The job waits without
+    a place, and goes on once that is resolved; at once where it just was."""
+    asked = waits.open_of_job(connection, job.id)
+    is_answered = not asked and waits.has_unread_answer(connection, session)
+    if not asked and not is_answered:
+        return False
+    reason = (
+        f"waits for {', '.join(item.ref for item in asked)}: {defused_line(asked[0].question)[:200]}"
+        if asked
+        else ""
+    )
+    event = EventName.SESSION_STOPPED_SHORT
+    jobs.move(connection, job.id, event, at=at, data=data, head_sha=work.head, losses=0, reason=reason)
+    if is_answered:
+        jobs.move(connection, job.id, EventName.WORK_RESUMED, at=at, data=data)
+    return True
 
 
 def _keep_plan(

@@ -42,6 +42,7 @@ from overlord.failpoints import Failpoint
 from overlord.store import jobs, sessions
 from overlord.store.budgets import exchanges, grants
 from overlord.store.conversation import steering
+from overlord.store.portfolio import escalations
 
 
 async def step(parts: Parts, job: Job) -> Progress:
@@ -139,6 +140,7 @@ async def _prepare_session(parts: Parts, job: Job, base: Sha, branch: str, given
         select_skills.note(connection, job, session, chosen)
         untested.note(connection, job, hints, writable.scope, at=session.prepared_at)
         steering.note_briefed(connection, session)
+        escalations.note_briefed(connection, session)
 
     is_prepared = await launcher.prepare(
         parts, job, session, Failpoint.WORK_PREPARED, may=may, note=note, agent_by=given.agent.by

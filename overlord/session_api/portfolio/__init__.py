@@ -1,1 +1,1 @@
-"""What sessions of the portfolio say to Overlord: plans, tasks, knowledge, escalations."""
+"""What sessions of the portfolio say through their tools: plans, tasks, notes, escalations, completions."""

@@ -13,20 +13,20 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from minion.protocol import Brief, PlanVerdict, PortfolioTool, ProposedPlan, encode
+from minion.protocol import PlanVerdict, PortfolioTool, ProposedPlan, encode
 from overlord.domain.event import EventName, Json
 from overlord.domain.portfolio.plan import PlanFound, PlanGround, judged
 from overlord.domain.portfolio.plan_draft import as_markdown, to_do
-from overlord.domain.session import Session, SessionState
+from overlord.domain.session import Session
 from overlord.domain.text.redaction import Redactor
 from overlord.errors import Refused
 from overlord.failpoints import Failpoint
 from overlord.session_api import wire
 from overlord.session_api.parts import SessionApiParts
-from overlord.store import jobs, ledger, sessions
+from overlord.session_api.portfolio.caller import caller, check_at_work
+from overlord.store import jobs, ledger
 from overlord.store.contracts import plan_files
 from overlord.store.portfolio import initiatives, plan_drafts
-from overlord.store.rows import adapter
 
 MAX_PLAN_BYTES = 2_000_000
 MOST_PROPOSALS = 12
@@ -37,7 +37,7 @@ SECRET = "The plan holds something that is secret here: leave that out."
 async def plan(request: Request, parts: SessionApiParts, session: Session) -> Response:
     """`POST /session/plan`: a proposed plan. The answer has what is held against it; it is kept where that is nothing."""
     proposed = await wire.read(request, wire.PROPOSED_PLAN, limit=MAX_PLAN_BYTES)
-    await check_tool(parts, session, PortfolioTool.PROPOSE_PLAN)
+    await caller(parts, session, PortfolioTool.PROPOSE_PLAN)
     ground = await parts.database.read(lambda c: _ground(c, parts, session))
     found = await asyncio.to_thread(_judged, proposed, ground, parts.redactor)
 
@@ -111,24 +111,9 @@ def _keep(
     jobs.note(connection, job, EventName.PLAN_PROPOSED, at=at, data=data)
 
 
-async def check_tool(parts: SessionApiParts, session: Session, tool: PortfolioTool) -> None:
-    """Raises HTTPException 403 for a session that was not given the tool."""
-    brief: Brief = adapter(Brief).validate_json(session.brief)
-    if brief.portfolio is None or tool not in brief.portfolio.tools:
-        raise HTTPException(403, f"this session has no tool {tool}")
-    await parts.database.read(lambda c: check_open(c, session))
-
-
-def check_open(connection: sqlite3.Connection, session: Session) -> None:
-    """Raises HTTPException 409 once its work was handed in: what it says then would change what is judged."""
-    row = sessions.get(connection, session.id)
-    if row.report is not None or row.state is SessionState.ENDED:
-        raise HTTPException(409, "this session has handed in its work: nothing is recorded any more")
-
-
 def _made(connection: sqlite3.Connection, session: Session) -> int:
     """How many plans a session has proposed. Raises HTTPException 429 where it may propose no more, 409 once it handed in its work."""
-    check_open(connection, session)
+    check_at_work(connection, session)
     entries = ledger.entries(connection, job_id=session.job_id)
     made = sum(
         1

@@ -18,7 +18,8 @@ from overlord.errors import NotFound, Refused
 from overlord.failpoints import Failpoint
 from overlord.session_api import wire
 from overlord.session_api.parts import SessionApiParts
-from overlord.session_api.portfolio.plan import check_open, check_tool, without_secrets
+from overlord.session_api.portfolio.caller import caller, check_at_work
+from overlord.session_api.portfolio.plan import without_secrets
 from overlord.store import decisions
 from overlord.store.portfolio import initiatives, tasks
 
@@ -28,7 +29,7 @@ MAX_TASK_BYTES = 200_000
 async def add_task(request: Request, parts: SessionApiParts, session: Session) -> Response:
     """`POST /session/tasks`: a task. Refused with every problem, in sentences that a model can act on."""
     sent = await wire.read(request, wire.NEW_TASK, limit=MAX_TASK_BYTES)
-    await check_tool(parts, session, PortfolioTool.ADD_TASK)
+    await caller(parts, session, PortfolioTool.ADD_TASK)
     new = without_secrets(sent, wire.NEW_TASK, parts.redactor)
     if new != sent:
         raise HTTPException(400, "the task holds something that is secret here: leave that out")
@@ -70,7 +71,7 @@ def _keep(
     planned: PlannedTask,
     is_within: bool,
 ) -> Task:
-    check_open(connection, session)
+    check_at_work(connection, session)
     initiative, by = _initiative(connection, session), f"session:{session.id}"
     present = tasks.of_initiative(connection, initiative.id)
     own = [item for item in present if item.created_by == by]
