@@ -29,6 +29,7 @@ ALLOWED: dict[str, set[str]] = {
     "ports": {"minion.protocol", "overlord.domain"},
     "home": {"overlord.domain"},
     "wakeup": set(),
+    "file_tree": set(),
     "smart_http": set(),
     "http_server": set(),
     "process_limits": set(),
@@ -62,7 +63,7 @@ ALLOWED: dict[str, set[str]] = {
     "metrics": set(),
     "__main__": {"overlord.entrypoints"},
 }
-ALLOWED["engine"] |= {"overlord.ports", "overlord.home", "overlord.settings"}
+ALLOWED["engine"] |= {"overlord.file_tree", "overlord.ports", "overlord.home", "overlord.settings"}
 ALLOWED["verbs"] |= {"overlord.settings"}
 ALLOWED["queries"] |= {"overlord.settings", "overlord.ports", "overlord.home"}
 ALLOWED["app"] |= {
@@ -77,6 +78,7 @@ ALLOWED["app"] |= {
 }
 ALLOWED["entrypoints"] |= ALLOWED["app"] | {
     "overlord.embedded",
+    "overlord.file_tree",
     "overlord.http_server",
     "minion.native.prompt",
 }

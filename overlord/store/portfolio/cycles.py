@@ -56,6 +56,12 @@ def last(connection: sqlite3.Connection) -> Cycle | None:
     return next(iter(select(connection, Cycle, query)), None)
 
 
+def has_scheduled_in(connection: sqlite3.Connection, since: datetime, until: datetime) -> bool:
+    """Whether a cycle of the schedule ran in this time, `until` itself left out."""
+    query = """SELECT 1 FROM portfolio_cycles WHERE scheduled_for IS NOT NULL AND ran_at >= ? AND ran_at < ? LIMIT 1"""
+    return connection.execute(query, (since.isoformat(), until.isoformat())).fetchone() is not None
+
+
 def last_scheduled(connection: sqlite3.Connection) -> datetime | None:
     """The newest time of the schedule that was made up for."""
     row = connection.execute("SELECT max(scheduled_for) AS latest FROM portfolio_cycles").fetchone()
