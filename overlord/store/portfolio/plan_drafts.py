@@ -7,6 +7,7 @@ from datetime import datetime
 
 from minion.protocol import PlannedTask
 from overlord.domain.event import EventName
+from overlord.domain.portfolio.files import layout
 from overlord.domain.portfolio.initiative import Initiative, InitiativeState
 from overlord.domain.portfolio.plan import PlanFound, PlanGround
 from overlord.domain.portfolio.plan_draft import (
@@ -25,7 +26,7 @@ from overlord.domain.portfolio.plan_task import folded
 from overlord.domain.portfolio.priority import Priority
 from overlord.domain.portfolio.task import Task, TaskState
 from overlord.errors import Refused
-from overlord.store.portfolio import initiatives, tasks
+from overlord.store.portfolio import files, initiatives, tasks
 from overlord.store.rows import select, to_column
 
 
@@ -48,24 +49,18 @@ def unwritten(connection: sqlite3.Connection) -> list[PlanDraft]:
     return select(connection, PlanDraft, query)
 
 
-def path_of(initiative: Initiative) -> str:
-    """plan.md, below the home."""
-    return f"spaces/{initiative.space}/plans/{initiative.slug}/plan.md"
-
-
-def file_text(connection: sqlite3.Connection, path: str) -> str:
-    """A file that people edit, as it was read last; empty where there is none, or it cannot be read."""
-    query = "SELECT text FROM portfolio_files WHERE path = ? AND trouble = ''"
-    row = connection.execute(query, (path,)).fetchone()
-    return str(row["text"]) if row is not None else ""
-
-
 def text_of(connection: sqlite3.Connection, initiative: Initiative) -> str:
     """The plan as it is: the file as people left it, or what was approved last."""
     last = approved(connection, initiative.id)
     if last is not None and not last.is_written:
         return last.text  # the file is still the one before
-    return file_text(connection, path_of(initiative)) or (last.text if last is not None else "")
+    return file_text(connection, initiative) or (last.text if last is not None else "")
+
+
+def file_text(connection: sqlite3.Connection, initiative: Initiative) -> str:
+    """What plan.md said when it was last read."""
+    known = files.get(connection, layout.plan(initiative.space, initiative.slug))
+    return known.text if known is not None else ""
 
 
 def spaces(connection: sqlite3.Connection) -> set[str]:
