@@ -115,7 +115,7 @@ def job_card(story: Story, place: Place, value: ValueOf, *, stopping: str) -> Vi
     the button that stops it."""
     job = story.job
     text = f"{MARKS[job.state]} {cut(job.issue.title, _TITLE)}"
-    state = state_in_words(job.state)
+    state = state_of(job)
     parts: list[Part] = [
         Heading(text),
         Paragraph((place.issue(job), "  ", Bold(state.capitalize()))),

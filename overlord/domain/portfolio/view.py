@@ -123,6 +123,10 @@ class PortfolioView:
     raised: frozenset[str] = frozenset()
     """What was ever asked about, by the `about` of its decision."""
     conflicts: Sequence[Conflict] = ()
+    troubles: Mapping[int, str] = field(default_factory=dict)
+    """By task that is in progress, why its issue was not opened or not taken up."""
+    lead_troubles: Mapping[int, str] = field(default_factory=dict)
+    """The same of initiatives that are being planned."""
     last_served: Mapping[str, datetime] = field(default_factory=dict)
     """When a task of a repository was assigned last."""
 

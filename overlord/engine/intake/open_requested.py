@@ -1,19 +1,18 @@
 """An issue that a person asked for is opened once, and asked to be worked on in their name: it runs its repository's contract."""
 
 import sqlite3
-from datetime import datetime
 
-from overlord.domain.conversation.issue_request import IssueRequest, RequestKind
+from overlord.domain.conversation.issue_request import IssueRequest
 from overlord.domain.conversation.requested_issue import issue_text
 from overlord.domain.text.plain import defused_line
 from overlord.engine.issues.open_issue import opened
+from overlord.engine.portfolio import opened_issue
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.errors import ForgeMissing, ForgeRefused, Refused
 from overlord.failpoints import Failpoint
 from overlord.store.bootstrap import issue_requests
 from overlord.store.conversation import processed_comments
-from overlord.store.portfolio import initiatives
 from overlord.verbs.commands import work_on
 
 
@@ -62,36 +61,18 @@ def _place(connection: sqlite3.Connection, asked: IssueRequest) -> int | None:
 
 async def _refuse(parts: Parts, asked: IssueRequest, why: str) -> None:
     await parts.database.write(
-        Failpoint.ISSUE_REQUEST_SETTLED, lambda c: _note_refused(c, parts, asked, why.rstrip("."))
+        Failpoint.ISSUE_REQUEST_SETTLED, lambda c: issue_requests.refused(c, asked.id, why.rstrip("."))
     )
-
-
-def _note_refused(connection: sqlite3.Connection, parts: Parts, asked: IssueRequest, why: str) -> None:
-    issue_requests.refused(connection, asked.id, why)
-    if asked.kind is RequestKind.PLAN and asked.options.initiative is not None:
-        waits = f"its issue cannot be opened: {why}"
-        initiatives.change(connection, asked.options.initiative, at=parts.clock.now(), waits=waits)
 
 
 def _settle(connection: sqlite3.Connection, parts: Parts, asked: IssueRequest, number: int) -> None:
     """The issue is known by its number before its job begins, which tells by that what it is for."""
     at = parts.clock.now()
     issue_requests.opened(connection, asked.id, issue_number=number, at=at)
-    if not _plans(connection, asked, number, at=at):
-        issue_requests.refused(connection, asked.id, "its initiative has ended")
-        return
+    opened_issue.note(connection, asked, number, at=at)
     try:
         wish = work_on(connection, asked.space, number, actor=asked.actor, at=at)
     except Refused as error:
         issue_requests.refused(connection, asked.id, str(error).rstrip("."))
     else:
         issue_requests.wished(connection, asked.id, wish.id)
-
-
-def _plans(connection: sqlite3.Connection, asked: IssueRequest, number: int, *, at: datetime) -> bool:
-    """Let an initiative know its own issue, where that is one; whether there is something to work on."""
-    if asked.kind is not RequestKind.PLAN or asked.options.initiative is None:
-        return True
-    return not initiatives.change(
-        connection, asked.options.initiative, at=at, issue_number=number, waits=""
-    ).has_ended

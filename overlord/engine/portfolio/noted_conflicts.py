@@ -8,4 +8,5 @@ from overlord.domain.portfolio.view import Conflict
 
 def conflicts_in(connection: sqlite3.Connection) -> Sequence[Conflict]:
     """Each pair once."""
+    del connection
     return ()

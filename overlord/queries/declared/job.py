@@ -54,7 +54,7 @@ def _read(look: Look, arguments: OfJob) -> JobStory:
 def _view(look: Look, found: JobStory) -> View:
     job = found.story.job
     text = f"Job {job.id}: {job.issue_ref}, {words(job.issue.title)}"
-    stands = Bold(state_in_words(job.state).capitalize())
+    stands = Bold(state_of(job).capitalize())
     parts: list[Part] = [
         Heading(text),
         Paragraph((stands, f": {words(job.reason, _REASON)}") if job.reason else (stands,)),

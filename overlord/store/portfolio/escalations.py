@@ -119,6 +119,11 @@ def of_initiative(connection: sqlite3.Connection, initiative_id: int) -> list[Es
     return select(connection, Escalation, query, initiative_id)
 
 
+def of_task(connection: sqlite3.Connection, task_id: int) -> list[Escalation]:
+    """Those that block a task, oldest first."""
+    return select(connection, Escalation, "SELECT * FROM escalations WHERE task_id = ? ORDER BY id", task_id)
+
+
 def of_job(connection: sqlite3.Connection, job_id: int) -> list[Escalation]:
     """Those that a job's sessions wrote, oldest first."""
     return select(connection, Escalation, "SELECT * FROM escalations WHERE job_id = ? ORDER BY id", job_id)

@@ -102,6 +102,16 @@ def _short(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 
+def say_waits(connection: sqlite3.Connection, row: int, waits: str) -> None:
+    """Why it is not begun; that is no change of the task itself, and does not make it newer."""
+    update(connection, "tasks", row, {"waits": waits})
+
+
+def touch(connection: sqlite3.Connection, row: int, *, at: datetime) -> None:
+    """A person still wants it: it counts as new again."""
+    update(connection, "tasks", row, {"updated_at": at})
+
+
 def note(
     connection: sqlite3.Connection,
     name: EventName,
@@ -201,9 +211,3 @@ def link(connection: sqlite3.Connection, task: Task, blockers: Iterable[Task], *
         columns = {"blocker_id": row, "blocked_id": task.id}
         insert(connection, "task_links", columns)
     update(connection, "tasks", task.id, {"updated_at": at})
-
-
-def mark_link(connection: sqlite3.Connection, link: TaskLink) -> None:
-    """The forge knows that one waits for the other, or cannot."""
-    query = "UPDATE task_links SET is_at_forge = 1 WHERE blocker_id = ? AND blocked_id = ?"
-    connection.execute(query, (link.blocker_id, link.blocked_id))

@@ -63,7 +63,7 @@ def head(look: Look, number: int) -> JobHead:
     job = jobs.get(look.connection, JobId(number))
     return JobHead(
         job=job,
-        state=state_in_words(job.state),
+        state=state_of(job),
         session=sessions.live_of(look.connection, job.id),
         waiting=len(decisions.waiting(look.connection, job.id)),
         turn=_turn(look, job),
