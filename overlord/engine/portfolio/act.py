@@ -182,11 +182,8 @@ def _change_task(acting: Acting, action: ChangeTask) -> str:
     if action.addressed:
         changes |= {"addressed": action.addressed}
     actor = action.actor or OVERLORD
-<<<<<<< HEAD
     if action.is_failed or action.state is TaskState.DONE:
         facts.mark_processed(connection, before.space, before.issue_number)
-=======
->>>>>>> wt-know
     changed = tasks.change(connection, before.id, at=acting.at, actor=actor, reason=action.reason, **changes)
     if changed.has_ended:
         end_task(connection, changed, at=acting.at)

@@ -54,7 +54,6 @@ def last(connection: sqlite3.Connection) -> Cycle | None:
     return next(iter(select(connection, Cycle, query)), None)
 
 
-<<<<<<< HEAD
 def scheduled(connection: sqlite3.Connection, schedule: str) -> list[datetime]:
     """When the latest times of a schedule were made up for."""
     query = "SELECT at FROM portfolio_schedules WHERE schedule = ? ORDER BY at DESC LIMIT ?"
@@ -71,18 +70,6 @@ def note_scheduled(connection: sqlite3.Connection, schedule: str, *, at: datetim
 
 KEPT = 50
 """Moments that are kept of each schedule: so far back a clock may be set without a time being made up for twice."""
-=======
-def has_scheduled_in(connection: sqlite3.Connection, since: datetime, until: datetime) -> bool:
-    """Whether a cycle of the schedule ran in this time, `until` itself left out."""
-    query = """SELECT 1 FROM portfolio_cycles WHERE scheduled_for IS NOT NULL AND ran_at >= ? AND ran_at < ? LIMIT 1"""
-    return connection.execute(query, (since.isoformat(), until.isoformat())).fetchone() is not None
-
-
-def last_scheduled(connection: sqlite3.Connection) -> datetime | None:
-    """The newest time of the schedule that was made up for."""
-    row = connection.execute("SELECT max(scheduled_for) AS latest FROM portfolio_cycles").fetchone()
-    return datetime.fromisoformat(row["latest"]) if row["latest"] else None
->>>>>>> wt-know
 
 
 def ran(
