@@ -14,6 +14,7 @@ from overlord.domain.job import Job, JobId, JobState
 from overlord.domain.pause import EVERYTHING, Pause
 from overlord.domain.session import Session
 from overlord.domain.space_rotation import Waiting, in_turn
+from overlord.engine.contracts import plan_gate
 from overlord.engine.intake import poll
 from overlord.engine.issues.projection import projection_key
 from overlord.engine.portfolio import escalations, issue_steps
@@ -69,6 +70,8 @@ class Due:
     """Whether something that sessions escalated is to be looked at, or was answered."""
     opened: Sequence[int]
     """Those whose author is to be told, in a comment, what became of them."""
+    is_plan_due: bool = False
+    """Whether a plan was edited while it waits for a person, or an approved one is to be written to its file."""
     portfolio: Sequence[str] = ()
     """Steps of the portfolio that have something to do."""
     issue_steps: Sequence[IssueStep] = ()
@@ -105,6 +108,7 @@ def look(
         requested=[item.id for item in issue_requests.unopened(connection)],
         is_escalated=escalations.is_due(connection),
         opened=[item.id for item in issue_requests.to_acknowledge(connection)],
+        is_plan_due=plan_gate.is_due(connection),
         portfolio=portfolio_steps.due(connection, parts),
         issue_steps=issue_steps.due(connection),
     )

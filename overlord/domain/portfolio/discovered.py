@@ -12,8 +12,12 @@ MOST_TITLE = 100
 
 def question(initiative: Initiative, task: Task, *, is_within: bool, at: datetime) -> Decision:
     """What a person is asked about it, not yet stored."""
-    outside = "" if is_within else (
-        f"It would write outside of what {initiative.ref} is about ({', '.join(map(defused_line, initiative.paths))}).\n\n"
+    outside = (
+        ""
+        if is_within
+        else (
+            f"It would write outside of what {initiative.ref} is about ({', '.join(map(defused_line, initiative.paths))}).\n\n"
+        )
     )
     paths = f"\n\nIt writes {', '.join(map(defused_line, task.paths))}." if task.paths else ""
     criteria = "\n".join(f"- {defused_line(item)}" for item in task.acceptance_criteria)

@@ -164,9 +164,7 @@ def _changed(tasks: tuple[PlannedTask, ...], ground: PlanGround) -> Iterator[str
         there = known.get(task.task)
         if there is None:
             yield f"{_name(place, task)} is to change task {task.task}, which {ground.initiative.ref} does not have."
-        elif there.state in _BEGUN and (
-            there.state is TaskState.CANCELLED or not is_as_it_is(task, there)
-        ):
+        elif there.state in _BEGUN and (there.state is TaskState.CANCELLED or not is_as_it_is(task, there)):
             yield _untouchable(place, task, there)
     for item in ground.tasks:
         if item.state is TaskState.IN_PROGRESS and item.number not in named:

@@ -44,6 +44,8 @@ class PlanDraft:
     still_holds: bool = False
     is_edited: bool = False
     """Whether a person changed it after a person was asked about it."""
+    is_asked: bool = True
+    """Whether people were asked about it as it is since they changed it."""
     approved_at: datetime | None = None
     is_written: bool = False
     """Whether plan.md has its text."""
@@ -93,13 +95,13 @@ def lines(draft: PlanDraft, tasks: Sequence[Task], links: Sequence[TaskLink]) ->
     kept = {item.number: item for item in draft.tasks}
     found = list[PlanLine]()
     for task in tasks:
-        if task.state is TaskState.CANCELLED or _is_of_nobody(draft, task, kept):
+        if task.state is TaskState.CANCELLED or _is_of_nobody(task, kept):
             continue
         found.append(_line(draft, task, kept.get(task.number), waits.get(task.number, ())))
     return in_order(found)
 
 
-def _is_of_nobody(draft: PlanDraft, task: Task, kept: Mapping[int, KeptTask]) -> bool:
+def _is_of_nobody(task: Task, kept: Mapping[int, KeptTask]) -> bool:
     """Whether a task is proposed, and not by this plan: a person is asked about it elsewhere."""
     return task.state is TaskState.PROPOSED and task.number not in kept
 
@@ -184,8 +186,10 @@ def digest_of(text: str, found: Sequence[PlanLine]) -> str:
     """Of a plan with its tasks, whatever state these are in."""
     kept = sorted((item for item in found if item.is_ != "to be cancelled"), key=lambda item: item.number)
     told = [
-        [item.number, item.subject, item.description, item.criteria, item.priority, item.labels, item.paths]
-        + [item.space, item.waits_for]
+        (
+            *(item.number, item.subject, item.description, item.criteria, item.priority),
+            *(item.labels, item.paths, item.space, item.waits_for),
+        )
         for item in kept
     ]
     return sha256(json.dumps([text.strip(), told]).encode()).hexdigest()[:16]
@@ -225,7 +229,9 @@ def _facts(item: PlanLine, *, plain: bool = False) -> str:
     if item.waits_for:
         facts.append("waits for " + ", ".join(f"{prefix}.{number}" for number in item.waits_for))
     if item.paths:
-        facts.append("writes " + ", ".join(f"`{path}`" if plain else defused_line(path) for path in item.paths))
+        facts.append(
+            "writes " + ", ".join(f"`{path}`" if plain else defused_line(path) for path in item.paths)
+        )
     if item.labels:
         facts.append("labels " + ", ".join(item.labels if plain else map(defused_line, item.labels)))
     return "; ".join(facts)
@@ -251,7 +257,9 @@ def gate_body(draft: PlanDraft, found: Sequence[PlanLine], own: str) -> str:
 
 
 def _first_words(draft: PlanDraft) -> str:
-    edited = "**Changed since you looked: a person edited the plan or its tasks.** " if draft.is_edited else ""
+    edited = (
+        "**Changed since you looked: a person edited the plan or its tasks.** " if draft.is_edited else ""
+    )
     return (
         f"{edited}A lead proposes this plan. Approved, its tasks are worked on, each as an issue with a pull request of its own. "
         "Rejected, the lead plans again, and reads your words. Tasks can be edited before you answer."

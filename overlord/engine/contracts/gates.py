@@ -85,9 +85,7 @@ async def look(parts: Parts, job: Job, onward: ToGate) -> GateView:
     body = lead.body if lead is not None else _body(name, gate, inputs, changes, told)
     body = await asyncio.to_thread(redacting, parts.current.redactor.redact(body), redact)
     title = parts.current.redactor.redact(lead.title) if lead is not None else ""
-    return GateView(
-        name=name, gate=gate, fingerprint=fingerprint, body=body, evidence=evidence, title=title
-    )
+    return GateView(name=name, gate=gate, fingerprint=fingerprint, body=body, evidence=evidence, title=title)
 
 
 async def _inputs(parts: Parts, job: Job, gate: Gate, plan: Mapping[str, str]) -> dict[str, str]:

@@ -46,7 +46,9 @@ async def wanted(parts: Parts, job: Job) -> Wanted:
     if turn.contract.keeps_misses:
         return Wanted(turn=turn)
     found = await parts.database.read(lambda c: _wanted(c, job, turn))
-    if await lead_job.is_ours(parts, job):  # nothing of it runs, and it may be that only contract or plan comes of it
+    if await lead_job.is_ours(
+        parts, job
+    ):  # nothing of it runs, and it may be that only contract or plan comes of it
         return replace(found, evaluation=False, may_be_empty=True)
     return found
 

@@ -3,7 +3,7 @@
 import sqlite3
 
 from overlord.domain.contracts.onward import ToGate, after_phase
-from overlord.domain.decision import DecisionState, Subject
+from overlord.domain.decision import Subject
 from overlord.domain.event import EventName
 from overlord.domain.job import Job, JobState
 from overlord.domain.portfolio.plan_draft import PlanDraft
@@ -38,46 +38,34 @@ async def step(parts: Parts) -> Progress:
 
 
 async def _ask_anew(parts: Parts, job: Job, draft: PlanDraft) -> None:
-    def adopt(connection: sqlite3.Connection) -> bool:
-        now = jobs.get(connection, job.id)
-        if now.state is not JobState.WAITING or decisions.unapplied(connection, job.id):
-            return False  # somebody has just answered
+    """First what was edited is taken over; then the question is put in the place of the one before. A stop between the two is found
+    by the draft, which says that it was not asked about."""
+
+    def adopt(connection: sqlite3.Connection) -> None:
         plan_drafts.adopt_edit(connection, draft, lead_job.edited_text(connection, draft))
         known = plan_drafts.of_job(connection, job.id)
         assert known is not None, "a draft is never removed"
         made = lead_job.refreshed(connection, known)
         plan_files.put(connection, job.id, made, session_id=EDITED, at=parts.clock.now())
-        for decision in decisions.waiting(connection, job.id):
-            if decision.subject is Subject.GATE:
-                decisions.supersede(connection, decision, at=parts.clock.now())
-        return True
 
-    if await parts.database.write(Failpoint.PLAN_DIRECTED, adopt):
-        await _raise(parts, job)
-
-
-async def raise_missing(parts: Parts, job: Job) -> Progress:
-    """Put the question again that a stop between two transactions left unasked."""
-    if await lead_job.of(parts, job) is None:
-        return Progress.IDLE
-    return Progress.of(await _raise(parts, job))
-
-
-async def _raise(parts: Parts, job: Job) -> bool:
+    await parts.database.write(Failpoint.PLAN_DIRECTED, adopt)
     turn = await parts.turn_of(job)
     onward = after_phase(turn.contract, job.phase)
     assert isinstance(onward, ToGate), "the plan of a lead ends at a gate"
     view = await gates.look(parts, job, onward)
 
-    def ask(connection: sqlite3.Connection) -> bool:
-        now = jobs.get(connection, job.id)
-        if now.state is not JobState.WAITING or decisions.waiting(connection, job.id):
-            return False
-        move = Move(connection=connection, parts=parts, job=now, turn=turn)
+    def ask(connection: sqlite3.Connection) -> None:
+        now, at = jobs.get(connection, job.id), parts.clock.now()
+        plan_drafts.mark_asked(connection, job.id)
+        asked = [item for item in decisions.waiting(connection, job.id) if item.subject is Subject.GATE]
+        if now.state is not JobState.WAITING or not asked:
+            return  # somebody has just answered
+        for decision in asked:
+            decisions.supersede(connection, decision, at=at)
         gates.keep(connection, view)
+        move = Move(connection=connection, parts=parts, job=now, turn=turn)
         said = move.saying(gate=view.name, on=view.gate.on, fingerprint=view.fingerprint)
         moved = said.to(EventName.GATE_REACHED, reason=view.title, consultation="")
         decisions.raise_decision(connection, gates.question(moved, view))
-        return True
 
-    return await parts.database.write(Failpoint.PLAN_DIRECTED, ask)
+    await parts.database.write(Failpoint.PLAN_DIRECTED, ask)

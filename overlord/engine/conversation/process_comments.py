@@ -12,7 +12,7 @@ import structlog
 
 from minion.protocol import Issue
 from overlord.domain.conversation.comment import PostedComment, Reaction
-from overlord.domain.conversation.pull_card import evidence_card, state_in_words
+from overlord.domain.conversation.pull_card import evidence_card, state_of
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.identifiers import RepositoryName
 from overlord.domain.interface import Interface

@@ -8,6 +8,7 @@ import asyncio
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cache
 
 from minion.protocol import PortfolioBrief, PortfolioTool, ResolvedText, TaskText, decode, encode
@@ -43,6 +44,7 @@ SOURCE = "the contract of a lead"
 MOST_TOLD = 200
 """Tasks in a brief: what ended longest ago is left out."""
 MOST_OVERVIEW = 6_000
+_NEVER = datetime.min.replace(tzinfo=UTC)
 TOOLS = (
     PortfolioTool.PROPOSE_PLAN,
     PortfolioTool.EXPLORE,
@@ -108,9 +110,7 @@ async def judged(parts: Parts, job: Job) -> tuple[CriterionResult, ...]:
     if not problems:
         return (CriterionResult(name="plan_valid", is_met=True, message="It is so.", file=PLAN),)
     listed = "\n".join(f"{number}. {text}" for number, text in enumerate(problems, start=1))
-    result = CriterionResult(
-        name="plan_valid", is_met=False, message=problems[0], file=PLAN, evidence=listed
-    )
+    result = CriterionResult(name="plan_valid", is_met=False, message=problems[0], file=PLAN, evidence=listed)
     return (result,)
 
 
@@ -118,14 +118,16 @@ def _problems(connection: sqlite3.Connection, job: Job) -> tuple[str, ...]:
     draft = plan_drafts.of_job(connection, job.id)
     if draft is None:
         return ("No plan was proposed: use propose_plan.",)
-    gates = [item for item in decisions.answered(connection, job.id) if item.subject is Subject.GATE]
-    last = gates[-1] if gates else None
-    if last is not None and last.verb is Verb.REJECT and last.answered_at is not None:
-        if draft.at <= last.answered_at:
-            return (
-                "A person sent the plan back, and none was proposed since: propose it anew by their words.",
-            )
+    if draft.at <= _sent_back(connection, job):
+        return ("A person sent the plan back, and none was proposed since: propose it anew by their words.",)
     return draft.problems
+
+
+def _sent_back(connection: sqlite3.Connection, job: Job) -> datetime:
+    """When a person sent its plan back last, where nobody has approved one since."""
+    gates = [item for item in decisions.answered(connection, job.id) if item.subject is Subject.GATE]
+    is_back = bool(gates) and gates[-1].verb is Verb.REJECT
+    return (gates[-1].answered_at if is_back else None) or _NEVER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +173,14 @@ def accept(
     told: dict[str, Json] = {**data, "initiative": ref, "tasks": accepted.tasks}
     reason = f"planned: {count(accepted.tasks, 'task')}"
     jobs.move(
-        connection, job.id, EventName.PLAN_ACCEPTED, at=at, actor=actor, data=told, reason=reason, consultation=""
+        connection,
+        job.id,
+        EventName.PLAN_ACCEPTED,
+        at=at,
+        actor=actor,
+        data=told,
+        reason=reason,
+        consultation="",
     )
     return True
 
@@ -192,9 +201,7 @@ async def write_files(parts: Parts) -> bool:
 async def _write(parts: Parts, draft: PlanDraft) -> None:
     initiative = await parts.database.read(lambda c: initiatives.get(c, draft.initiative_id))
     await files.write_plan(parts, initiative, prose=draft.text, based_on=draft.base_text)
-    await parts.database.write(
-        Failpoint.PLAN_DIRECTED, lambda c: plan_drafts.mark_written(c, draft.job_id)
-    )
+    await parts.database.write(Failpoint.PLAN_DIRECTED, lambda c: plan_drafts.mark_written(c, draft.job_id))
 
 
 def refreshed(connection: sqlite3.Connection, draft: PlanDraft) -> dict[str, str]:
@@ -226,7 +233,8 @@ def edited(connection: sqlite3.Connection) -> list[tuple[Job, PlanDraft]]:
             continue
         known = plan_files.of_job(connection, job.id)
         text = edited_text(connection, draft)
-        if text != draft.text or refreshed(connection, draft)[TASKS] != known.get(TASKS):
+        is_other = text != draft.text or refreshed(connection, draft)[TASKS] != known.get(TASKS)
+        if is_other or not draft.is_asked:
             found.append((job, draft))
     return found
 
@@ -242,9 +250,7 @@ async def told(parts: Parts, job: Job) -> PortfolioBrief | None:
 
 def _told(connection: sqlite3.Connection, job: Job, initiative: Initiative) -> PortfolioBrief:
     present = tasks.of_initiative(connection, initiative.id)
-    graph = graph_of(
-        (item.blocker_id, item.blocked_id) for item in tasks.links(connection, initiative.id)
-    )
+    graph = graph_of((item.blocker_id, item.blocked_id) for item in tasks.links(connection, initiative.id))
     refs = {item.id: item.ref for item in present}
     draft = plan_drafts.of_job(connection, job.id)
     text = draft.text if draft is not None and draft.holds else plan_drafts.text_of(connection, initiative)
@@ -275,7 +281,9 @@ def _told(connection: sqlite3.Connection, job: Job, initiative: Initiative) -> P
             for item in escalations.of_initiative(connection, initiative.id)
             if item.state is EscalationState.RESOLVED
         ),
-        discipline="\n\n".join(packaged(f"prompts/disciplines/{name}.md") for name in ("lead", "specification")),
+        discipline="\n\n".join(
+            packaged(f"prompts/disciplines/{name}.md") for name in ("lead", "specification")
+        ),
         tools=TOOLS,
     )
 
@@ -308,9 +316,13 @@ def _briefing(
         lines += _since(connection, initiative, present)
     open_ = [item for item in escalations.of_initiative(connection, initiative.id) if item.is_open]
     if open_:
-        lines.append(f"Not answered yet: {', '.join(item.ref for item in open_)}. Plan what does not depend on them.")
+        lines.append(
+            f"Not answered yet: {', '.join(item.ref for item in open_)}. Plan what does not depend on them."
+        )
     if plan_drafts.of_job(connection, job.id) is not None:
-        lines.append("You proposed a plan before: what was said of it is below. Your next proposal takes its place.")
+        lines.append(
+            "You proposed a plan before: what was said of it is below. Your next proposal takes its place."
+        )
     return lines
 
 
@@ -332,7 +344,9 @@ def _since(connection: sqlite3.Connection, initiative: Initiative, present: list
         if found:
             lines.append(f"{words}: {', '.join(found)}.")
     planned = {item.number for item in last.tasks}
-    added = [item.ref for item in present if item.number not in planned and item.created_at > last.approved_at]
+    added = [
+        item.ref for item in present if item.number not in planned and item.created_at > last.approved_at
+    ]
     if added:
         lines.append(f"Added since: {', '.join(added)}.")
     failed = [item.ref for item in present if item.attempts and not item.has_ended]

@@ -8,7 +8,7 @@ from typing import Annotated
 from overlord.command_ref import CommandRef
 from overlord.domain.chat.lines import happened, words
 from overlord.domain.conversation.argument import JobArgument
-from overlord.domain.conversation.pull_card import Story, evidence_parts, state_in_words, where_work_is
+from overlord.domain.conversation.pull_card import Story, evidence_parts, state_of, where_work_is
 from overlord.domain.event_description import describe_event
 from overlord.domain.interface import Interface
 from overlord.domain.text.plain import count

@@ -90,9 +90,7 @@ def _redacted(value: Any, redactor: Redactor) -> Any:
     return [_redacted(item, redactor) for item in value] if isinstance(value, list) else value
 
 
-def _keep(
-    connection: sqlite3.Connection, parts: SessionApiParts, session: Session, found: PlanFound
-) -> None:
+def _keep(connection: sqlite3.Connection, parts: SessionApiParts, session: Session, found: PlanFound) -> None:
     """The plan with its tasks and the artifacts that the gate shows, or what is held against it."""
     at, job = parts.clock.now(), session.job_id
     initiative = initiatives.of_job(connection, job)

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from dataclasses import dataclass
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -34,14 +35,17 @@ async def add_task(request: Request, parts: SessionApiParts, session: Session) -
     if new != sent:
         raise HTTPException(400, "the task holds something that is secret here: leave that out")
     planned = of_new(new)
-    problems = await asyncio.to_thread(lambda: [f"The task {what}." for what in problems_of(planned, Bounds())])
+    problems = await asyncio.to_thread(
+        lambda: [f"The task {what}." for what in problems_of(planned, Bounds())]
+    )
     if problems:
         raise HTTPException(400, parts.redactor.redact(" ".join(problems)))
     paths = await parts.database.read(lambda c: _initiative(c, session).paths)
     is_within = await asyncio.to_thread(_is_within, planned, paths)
+    found = _Found(new=new, planned=planned, is_within=is_within)
     try:
         kept = await parts.database.write(
-            Failpoint.TASK_DISCOVERED, lambda c: _keep(c, parts, session, new, planned, is_within)
+            Failpoint.TASK_DISCOVERED, lambda c: _keep(c, parts, session, found)
         )
     except (Refused, NotFound) as error:
         raise HTTPException(400, str(error)) from None
@@ -63,14 +67,18 @@ def _is_within(planned: PlannedTask, paths: tuple[str, ...]) -> bool:
     return not paths or (bool(planned.paths) and not outside_of(planned.paths, paths))
 
 
-def _keep(
-    connection: sqlite3.Connection,
-    parts: SessionApiParts,
-    session: Session,
-    new: NewTask,
-    planned: PlannedTask,
-    is_within: bool,
-) -> Task:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """A task that was read and found sound."""
+
+    new: NewTask
+    planned: PlannedTask
+    is_within: bool
+
+
+def _keep(connection: sqlite3.Connection, parts: SessionApiParts, session: Session, found: _Found) -> Task:
+    """The task, new or as it was kept before."""
+    planned = found.planned
     check_at_work(connection, session)
     initiative, by = _initiative(connection, session), f"session:{session.id}"
     present = tasks.of_initiative(connection, initiative.id)
@@ -81,7 +89,7 @@ def _keep(
         raise HTTPException(409, f"task {known.ref} has that subject already, and is {known.state}")
     settings = parts.settings.space(initiative.space)
     _check_room(initiative, present, own, settings.portfolio.session_tasks, settings.portfolio.most_tasks)
-    is_pending = settings.autonomy != "cautious" and is_within
+    is_pending = settings.autonomy != "cautious" and found.is_within
     at = parts.clock.now()
     task = Task(
         id=0,
@@ -100,12 +108,12 @@ def _keep(
         paths=planned.paths,
     )
     made = tasks.add(connection, task, job_id=session.job_id)
-    blockers = [tasks.named(connection, name, initiative_id=initiative.id) for name in new.blocked_by]
+    blockers = [tasks.named(connection, name, initiative_id=initiative.id) for name in found.new.blocked_by]
     if any(item.initiative_id != initiative.id for item in blockers):
         raise Refused(f"blocked_by names tasks of {initiative.ref} alone")
     tasks.link(connection, made, blockers, at=at)
     if not is_pending:
-        decisions.raise_decision(connection, question(initiative, made, is_within=is_within, at=at))
+        decisions.raise_decision(connection, question(initiative, made, is_within=found.is_within, at=at))
     return made
 
 
@@ -127,5 +135,6 @@ def _check_room(
         )
     if sum(item.state is not TaskState.CANCELLED for item in present) >= most:
         raise HTTPException(
-            409, f"{initiative.ref} has {most} tasks, which is the most: say in your report what else there is"
+            409,
+            f"{initiative.ref} has {most} tasks, which is the most: say in your report what else there is",
         )

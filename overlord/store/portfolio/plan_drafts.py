@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from minion.protocol import PlannedTask
 from overlord.domain.event import EventName
@@ -93,9 +94,7 @@ def _of_draft(connection: sqlite3.Connection, draft: PlanDraft) -> Mapping[int, 
     """By number, the tasks that a draft proposed and that still are no more than that."""
     mine = {item.number for item in draft.tasks if item.is_new}
     found = tasks.of_initiative(connection, draft.initiative_id)
-    return {
-        item.number: item for item in found if item.number in mine and item.state is TaskState.PROPOSED
-    }
+    return {item.number: item for item in found if item.number in mine and item.state is TaskState.PROPOSED}
 
 
 def keep_problems(connection: sqlite3.Connection, job_id: int, found: PlanFound, *, at: datetime) -> None:
@@ -183,7 +182,7 @@ def _kept(
     return tuple(kept)
 
 
-def _fields(planned: PlannedTask, own: str) -> dict[str, object]:
+def _fields(planned: PlannedTask, own: str) -> dict[str, Any]:
     return {
         "subject": planned.subject,
         "description": planned.description,
@@ -198,7 +197,7 @@ def _fields(planned: PlannedTask, own: str) -> dict[str, object]:
 def _added(
     connection: sqlite3.Connection,
     initiative: Initiative,
-    fields: dict[str, object],
+    fields: dict[str, Any],
     *,
     job_id: int,
     session_id: str,
@@ -212,7 +211,7 @@ def _added(
         created_by=f"session:{session_id}",
         created_at=at,
         updated_at=at,
-        **fields,  # type: ignore[arg-type]
+        **fields,
     )
     return tasks.add(connection, task, job_id=job_id)
 
@@ -256,8 +255,13 @@ def lines_of(connection: sqlite3.Connection, draft: PlanDraft) -> tuple[PlanLine
 def adopt_edit(connection: sqlite3.Connection, draft: PlanDraft, text: str) -> None:
     """A person changed the plan or its tasks while it waits for one."""
     connection.execute(
-        "UPDATE plan_drafts SET text = ?, is_edited = 1 WHERE job_id = ?", (text, draft.job_id)
+        "UPDATE plan_drafts SET text = ?, is_edited = 1, is_asked = 0 WHERE job_id = ?", (text, draft.job_id)
     )
+
+
+def mark_asked(connection: sqlite3.Connection, job_id: int) -> None:
+    """People are asked about it as it is now."""
+    connection.execute("UPDATE plan_drafts SET is_asked = 1 WHERE job_id = ?", (job_id,))
 
 
 def mark_written(connection: sqlite3.Connection, job_id: int) -> None:
@@ -294,9 +298,7 @@ def accept(connection: sqlite3.Connection, draft: PlanDraft, *, actor: str, at: 
         waits="",
         job_id=draft.job_id,
     )
-    initiatives.note(
-        connection, EventName.INITIATIVE_PLANNED, changed, {"tasks": number}, actor=actor, at=at
-    )
+    initiatives.note(connection, EventName.INITIATIVE_PLANNED, changed, {"tasks": number}, actor=actor, at=at)
     statement = "UPDATE plan_drafts SET approved_at = ?, is_written = 0 WHERE job_id = ?"
     connection.execute(statement, (to_column(at), draft.job_id))
     return Accepted(initiative=changed, tasks=number)

@@ -181,6 +181,7 @@ PORTFOLIO = (
         session_id TEXT NOT NULL DEFAULT '',
         still_holds INTEGER NOT NULL DEFAULT 0,
         is_edited INTEGER NOT NULL DEFAULT 0,
+        is_asked INTEGER NOT NULL DEFAULT 1,
         approved_at TEXT,
         is_written INTEGER NOT NULL DEFAULT 0
     ) STRICT""",
