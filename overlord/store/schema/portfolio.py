@@ -175,8 +175,17 @@ PORTFOLIO = (
         initiative_id INTEGER NOT NULL REFERENCES initiatives (id),
         text TEXT NOT NULL,
         problems TEXT NOT NULL,
-        at TEXT NOT NULL
+        at TEXT NOT NULL,
+        tasks TEXT NOT NULL DEFAULT '[]',
+        base_text TEXT NOT NULL DEFAULT '',
+        session_id TEXT NOT NULL DEFAULT '',
+        still_holds INTEGER NOT NULL DEFAULT 0,
+        is_edited INTEGER NOT NULL DEFAULT 0,
+        is_asked INTEGER NOT NULL DEFAULT 1,
+        approved_at TEXT,
+        is_written INTEGER NOT NULL DEFAULT 0
     ) STRICT""",
+    "CREATE INDEX plan_drafts_by_initiative ON plan_drafts (initiative_id)",
     """CREATE TABLE job_portfolio (
         job_id INTEGER PRIMARY KEY REFERENCES jobs (id),
         refusals INTEGER NOT NULL DEFAULT 0,
