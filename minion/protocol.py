@@ -32,6 +32,8 @@ from minion.message import Answer as Answer  # noqa: PLC0414
 from minion.message import Message as Message  # noqa: PLC0414
 from minion.message import Messages as Messages  # noqa: PLC0414
 from minion.message import MessagesTaken as MessagesTaken  # noqa: PLC0414
+from minion.portfolio import *  # noqa: F403 - all that it names
+from minion.portfolio import PortfolioBrief as PortfolioBrief  # noqa: PLC0414
 from minion.step import HTTP_PROBE as HTTP_PROBE  # noqa: PLC0414
 from minion.step import PROBE_SAYS as PROBE_SAYS  # noqa: PLC0414
 from minion.step import CheckReport as CheckReport  # noqa: PLC0414
@@ -67,6 +69,9 @@ RESPONSES_PATH = "/v1/responses"  # OpenAI's newer wire
 GEMINI_PATH = "/v1beta/models"  # Google's wire: /v1beta/models/NAME:streamGenerateContent
 MODELS_PATH = "/v1/models"
 MCP_PATH = "/session/mcp"  # an MCP server of the settings: /session/mcp/NAME
+
+EXPLORATION = "You explore"
+"""How the first message of an exploration begins, by which a transcript knows its exchanges."""
 
 PROTECTED_ALWAYS = (".git", ".nebulus")
 """Top-level names no ordinary session writes, in any spelling of case."""
@@ -351,6 +356,7 @@ class Brief:
     terms: Terms | None = None  # what the job's contract says to it
     agent: AgentChoice = field(default_factory=AgentChoice)  # the program that works in it
     mcp: tuple[McpServer, ...] = ()  # servers of tools it is offered beside its own
+    portfolio: PortfolioBrief | None = None  # what the portfolio says to it: initiative, task, notes
 
 
 class Outcome(StrEnum):

@@ -27,6 +27,7 @@ RESCUE_EVERY_S = 180.0
 def work_with(start: Start, prepared: Prepared, beat: Heartbeat) -> Report:
     """Run the brief's agent to its report. Raises GitFailed when there is no working copy to work on."""
     brief = prepared.session.brief
+    prepared.session.beat = beat
     tools: ToolsServer | None = None
     try:
         has_servers = takes_servers(brief.agent)

@@ -6,16 +6,15 @@ Jobs are in memory alone: whatever came due while no daemon ran is seen at its f
 import contextlib
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC
-from zoneinfo import ZoneInfo
+from datetime import UTC, datetime
 
 from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.base import BaseTrigger
-from apscheduler.triggers.cron import CronTrigger
 from apscheduler.triggers.date import DateTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
+from overlord.domain.cron import Cron
 from overlord.domain.timetable import Every, Once, Times
 
 
@@ -62,4 +61,16 @@ def trigger_of(times: Times) -> BaseTrigger:
         return IntervalTrigger(seconds=times.interval.total_seconds(), timezone=UTC)
     if isinstance(times, Once):
         return DateTrigger(run_date=times.at, timezone=UTC)
-    return CronTrigger(hour=times.hour, minute=0, second=0, timezone=ZoneInfo(times.zone))
+    return CronTimes(times)
+
+
+class CronTimes(BaseTrigger):  # type: ignore[misc] # APScheduler has no types
+    """The times of a cron expression as the rows count them, also where clocks go forward and back: APScheduler's own trigger fires twice
+    at a time that they show twice, and counts weekdays from Monday."""
+
+    def __init__(self, cron: Cron) -> None:
+        self._cron = cron
+
+    def get_next_fire_time(self, previous_fire_time: datetime | None, now: datetime) -> datetime:
+        """The first from now on. What was missed until now comes round once, by the time that was waited for."""
+        return self._cron.next_after(max(previous_fire_time or now, now))

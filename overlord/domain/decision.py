@@ -121,6 +121,26 @@ class Subject(StrEnum):
     PROPOSAL = "proposal"
     RESTING_PROPOSAL = "resting_proposal"
     SKILL_DRAFT = "skill_draft"
+    INITIATIVE = "initiative"
+    """Overlord came upon a goal: is an initiative for it wanted?"""
+    DISCOVERED_TASK = "discovered_task"
+    """A session came upon more work."""
+    ESCALATED = "escalated"
+    """What a session cannot decide, and no rule or note says."""
+    NOTE = "note"
+    """A draft of a note: does it count?"""
+    NOTE_PROMOTION = "note_promotion"
+    """What was noted in two spaces: does it count in all?"""
+    STALE_TASK = "stale_task"
+    """A task that has waited for long."""
+    TASK_ENDED = "task_ended"
+    """The job of a task ended without a merge."""
+    TASK_MERGED = "task_merged"
+    """The work of a task was merged, and not everything was said of what was done."""
+    PLANNING_ENDED = "planning_ended"
+    """The job that planned an initiative ended without a plan."""
+    CONFLICT = "conflict"
+    """What is noted in two spaces, or wanted of them, does not go together."""
 
 
 class Verb(StrEnum):
@@ -183,6 +203,9 @@ class Decision:
     draft_id: int | None = None
     bound_to: str = ""
     """The digest of what was shown, where that is a proposal or a draft."""
+    about: str = ""
+    """What of the portfolio it is about, as people write it: `i3`, `i3.4`, `e5`, `n12`. Then it has no job, and a cycle carries the
+    answer out."""
     state: DecisionState = DecisionState.OPEN
     verb: Verb | None = None
     answer: str = ""

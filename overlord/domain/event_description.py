@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from minion.protocol import NATIVE
 from overlord.domain.event import EventName as E
 from overlord.domain.event import Json
+from overlord.domain.portfolio.event_sentences import SENTENCES as PORTFOLIO
 from overlord.domain.text.plain import count, visible
 
 SHOWN = 3
@@ -276,6 +277,7 @@ _SENTENCES: Mapping[E, _Sentence] = {
         f"{d['session']} ended before it read message {d['message']}: it goes into the next brief"
     ),
     E.ENVIRONMENT_REMOVED: lambda d: f"the environment {str(d['environment'])[:12]} was removed",
+    **PORTFOLIO,
     E.CHAT_REFUSED: lambda d: f"somebody in the chat was refused: {d['reason']}",
     E.PAGE_REFUSED: lambda d: f"somebody on the page was refused {d['verb']}: {d['reason']}",
     E.COMMENT_REFUSED: lambda d: f"a command at #{d['number']} was refused: {d['reason']}",

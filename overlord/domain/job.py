@@ -95,6 +95,7 @@ _BETWEEN: Mapping[JobState, Mapping[E, JobState]] = {
 
 _FROM_ANY_OPEN: Mapping[E, JobState] = {
     E.MERGED: S.COMPLETED,
+    E.PLAN_ACCEPTED: S.COMPLETED,
     E.STOPPED: S.CANCELLED,
     E.DROPPED: S.CANCELLED,
     E.TAKEN_OVER: S.CANCELLED,

@@ -4,6 +4,8 @@ made up for at the next."""
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from overlord.domain.cron import Cron
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Every:
@@ -13,19 +15,10 @@ class Every:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DailyAt:
-    """Once a day, at an hour of a time zone; a day on which a clock jumps over that hour has none."""
-
-    hour: int
-    zone: str
-    """As in `Europe/Berlin`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Once:
     """At one moment, aware."""
 
     at: datetime
 
 
-Times = Every | DailyAt | Once
+Times = Every | Cron | Once

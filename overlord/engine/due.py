@@ -16,6 +16,9 @@ from overlord.domain.session import Session
 from overlord.domain.space_rotation import Waiting, in_turn
 from overlord.engine.intake import poll
 from overlord.engine.issues.projection import projection_key
+from overlord.engine.portfolio import issue_steps
+from overlord.engine.portfolio import steps as portfolio_steps
+from overlord.engine.portfolio.issue_steps import IssueStep
 from overlord.engine.proposals import raise_proposals
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.poll_schedule import interval_s
@@ -63,6 +66,10 @@ class Due:
     """Issues that people asked for, and that are to be opened."""
     opened: Sequence[int]
     """Those whose author is to be told, in a comment, what became of them."""
+    portfolio: Sequence[str] = ()
+    """Steps of the portfolio that have something to do."""
+    issue_steps: Sequence[IssueStep] = ()
+    """What the forge is to be told of tasks and initiatives."""
 
 
 def look(
@@ -94,6 +101,8 @@ def look(
         read=[message.id for message in steering.to_acknowledge(connection)],
         requested=[item.id for item in issue_requests.unopened(connection)],
         opened=[item.id for item in issue_requests.to_acknowledge(connection)],
+        portfolio=portfolio_steps.due(connection, parts),
+        issue_steps=issue_steps.due(connection),
     )
 
 

@@ -25,6 +25,8 @@ from overlord.engine.evaluation import evaluate
 from overlord.engine.hooks import observe
 from overlord.engine.intake import open_requested, poll
 from overlord.engine.issues import projection
+from overlord.engine.portfolio import issue_steps
+from overlord.engine.portfolio import steps as portfolio_steps
 from overlord.engine.proposals import open_approved, raise_proposals
 from overlord.engine.retention import clear_up, disk_shortage, environments
 from overlord.engine.runtime import retry
@@ -186,7 +188,7 @@ class Tick:
         return wanted
 
     def _wanted_issues(self, found: Due) -> dict[str, Act]:
-        """The steps of issues that people asked for: to open them, and to say so."""
+        """The steps of issues that people asked for, to open them and to say so, and those of the portfolio."""
         parts, wanted = self._parts.still(), dict[str, Act]()
         for number in found.requested:
             key = f"issue request {number}"
@@ -194,6 +196,11 @@ class Tick:
         for number in found.opened:
             key = f"issue receipt {number}"
             wanted[key] = self._act(key, None, partial(issue_receipts.acknowledge, parts, number))
+        for name in found.portfolio:
+            key = f"portfolio {name}"
+            wanted[key] = self._act(key, None, partial(portfolio_steps.STEPS[name].step, parts))
+        for said in found.issue_steps:
+            wanted[said.key] = self._act(said.key, None, partial(issue_steps.step, parts, said))
         return wanted
 
     async def _keep(self) -> Progress:

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Protocol
 from overlord.domain.decision import ApprovalRef, Decision
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
+from overlord.domain.portfolio.initiative import Initiative
+from overlord.domain.portfolio.task import Task
 from overlord.domain.scope.check import Change
-from overlord.domain.text.reference import IssueRef, Target, space_named
+from overlord.domain.text.reference import InitiativeRef, IssueRef, Target, TaskRef, space_named
 from overlord.store import decisions, jobs
+from overlord.store.portfolio import initiatives, tasks
 
 if TYPE_CHECKING:
     from overlord.settings.load import Settings
@@ -93,3 +96,11 @@ class Look:
         """The decision that is named, a proposal's or a draft's too. Raises NotFound."""
         assert ref is not None, "elsewhere a decision is typed"
         return decisions.meant(self.connection, ref)
+
+    def initiative(self, ref: InitiativeRef) -> Initiative:
+        """The initiative that is meant. Raises NotFound."""
+        return initiatives.named(self.connection, str(ref))
+
+    def task(self, ref: TaskRef) -> Task:
+        """The task that is meant. Raises NotFound."""
+        return tasks.named(self.connection, str(ref))

@@ -19,17 +19,18 @@ MAX_EVENT_BYTES = 256 * 1024
 Record = TypeVar("Record")
 
 
-def _strict(kind: type[Record]) -> TypeAdapter[Record]:
+def strict(kind: type[Record]) -> TypeAdapter[Record]:
+    """The validator of a record: nothing in it is bent, and nothing is passed over."""
     # A wrapper's configuration reaches the nested records too: unknown fields are refused, types are not bent, and
     # every number is one that can be written down and read again.
     kind.__pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)  # type: ignore[attr-defined]
     return TypeAdapter(kind)
 
 
-REPORT = _strict(Report)
-CHECK_REPORT = _strict(CheckReport)
-EVENT = _strict(Event)
-MESSAGES_TAKEN = _strict(MessagesTaken)
+REPORT = strict(Report)
+CHECK_REPORT = strict(CheckReport)
+EVENT = strict(Event)
+MESSAGES_TAKEN = strict(MessagesTaken)
 
 
 async def read(request: Request, adapter: TypeAdapter[Record], *, limit: int) -> Record:

@@ -2,10 +2,10 @@
 
 from typing import Annotated
 from urllib.parse import urlsplit
-from zoneinfo import ZoneInfo
 
 from pydantic import Field, SecretStr, field_validator
 
+from overlord.domain.cron import Cron, check_zone
 from overlord.settings.model import Section
 
 Approver = Annotated[str, Field(pattern=r"^([UWST][A-Z0-9]{2,30}|github:[A-Za-z0-9][A-Za-z0-9_-]{0,99})$")]
@@ -94,8 +94,9 @@ class Briefing(Section):
     @field_validator("zone")
     @classmethod
     def _is_known(cls, value: str) -> str:
-        try:
-            ZoneInfo(value)
-        except (KeyError, ValueError, OSError):
-            raise ValueError(f"there is no time zone {value!r}; use a name as Europe/Berlin") from None
-        return value
+        return check_zone(value)
+
+    @property
+    def cron(self) -> Cron | None:
+        """When it comes; None for never."""
+        return None if self.hour is None else Cron(expression=f"0 {self.hour} * * *", zone=self.zone)

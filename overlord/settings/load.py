@@ -41,9 +41,11 @@ from overlord.settings.model import (
     secrets_in,
 )
 from overlord.settings.page import Page
+from overlord.settings.portfolio import Autonomy, Portfolio
 from overlord.settings.space import (
     RepositoryText,
     SpaceSettings,
+    caps_in_dollars,
     check_chosen,
     check_merge,
     completed,
@@ -108,6 +110,8 @@ class Settings(Section):
     log: Log
     tracing: Tracing
     proposals: Proposals
+    portfolio: Portfolio
+    autonomy: Autonomy
     hooks: HooksSettings
     docker: DockerEngine
     process: ProcessSessions
@@ -336,10 +340,9 @@ def _made(raw: RawSettings) -> Settings:
 
 def check_prices(settings: Settings, contract: Contract | None = None) -> None:
     """Raises SettingsError for a cap in USD over a model without a price: it could not be kept."""
-    names = ("session_usd", "job_usd", "space_day_usd", "day_usd")
-    capped = [f"budget.{name}" for name in names if getattr(settings.budget, name) is not None]
-    for space, own in settings.spaces.items():
-        capped += [f"spaces.{space}.budget.{name}" for name in names if getattr(own.budget, name) is not None]
+    capped = caps_in_dollars(
+        {"": settings, **{f"spaces.{name}.": own for name, own in settings.spaces.items()}}
+    )
     if contract is not None and contract.lifetime is not None and contract.lifetime.usd is not None:
         capped.append("lifetime.usd")
     for name, role in (contract.roles if contract is not None else {}).items():

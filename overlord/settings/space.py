@@ -5,6 +5,7 @@ key: `spaces.<repository>.<key>`.
 """
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, SecretStr, field_validator
@@ -16,14 +17,20 @@ from overlord.settings.agents import AgentSettings, McpName, McpSettings, resolv
 from overlord.settings.chat import Approver
 from overlord.settings.hooks import HooksSettings
 from overlord.settings.model import BudgetLimits, Section, VariableName
+from overlord.settings.portfolio import Autonomy, Portfolio
 from overlord.settings.work import Checks, Delivery, Intake, Labels, Questions, Sessions
 
 DEFAULT_MODEL = "default"
 """What a session asks for; `SpaceSettings.model_for` says which of `models` answers that."""
 OVER_ALL = frozenset({"budget.day_tokens", "budget.day_usd"})
 """The caps over all repositories together, which one of them cannot have for itself."""
-SECTIONS = ("labels", "sessions", "checks", "questions", "budget", "intake", "delivery")
+SECTIONS = ("labels", "sessions", "checks", "questions", "budget", "intake", "delivery", "portfolio")
 """The sections a space may have its own values in, key by key."""
+_IN_DOLLARS = (
+    *("budget.session_usd", "budget.job_usd", "budget.space_day_usd", "budget.day_usd"),
+    "portfolio.initiative_usd",
+)
+"""The caps that can be kept only where every model has a price."""
 _ELSEWHERE: Mapping[str, tuple[str, ...]] = {
     "approvers": ("slack", "approvers"),
     "four_eyes": ("slack", "four_eyes"),
@@ -36,6 +43,7 @@ _ELSEWHERE: Mapping[str, tuple[str, ...]] = {
     "infer_scope": ("infer_scope",),
     "vet_skills": ("vet_skills",),
     "agent": ("agent",),
+    "autonomy": ("autonomy",),
     "mcp": ("mcp",),
 }
 """Where it is said for all what a space says under these keys."""
@@ -61,6 +69,9 @@ class SpaceSettings(Section):
     budget: BudgetLimits
     intake: Intake
     delivery: Delivery
+    portfolio: Portfolio
+    autonomy: Autonomy
+    """How much of the portfolio goes on without a person."""
     contract: str
     runner: Literal["auto", "docker", "process"]
     model: str = DEFAULT_MODEL
@@ -157,6 +168,16 @@ def check_chosen(
             resolved(agent, known)
         except ValueError as error:
             raise ValueError(f"{key}: {error}") from None
+
+
+def caps_in_dollars(sections: Mapping[str, Section]) -> list[str]:
+    """The keys under which dollars are capped, of sections by what their keys begin with."""
+    return [
+        f"{prefix}{key}"
+        for prefix, section in sections.items()
+        for key in _IN_DOLLARS
+        if attrgetter(key)(section) is not None
+    ]
 
 
 def check_merge(value: str) -> str:

@@ -50,6 +50,26 @@ def raise_decision(
     return raised
 
 
+def keep_known(
+    connection: sqlite3.Connection, decision: Decision, text: str, *, by: str, question_id: str
+) -> None:
+    """Keep a session's question with the answer that a rule or a note has for it: nobody is asked, and no event says so."""
+    answered = replace(
+        decision,
+        state=DecisionState.ANSWERED,
+        verb=Verb.REPLY,
+        answer=text,
+        answered_by=by,
+        answered_at=decision.created_at,
+        expires_at=None,
+        applied=True,
+    )
+    columns = {
+        name: getattr(answered, name) for name in answered.__dataclass_fields__ if name not in _NOT_COLUMNS
+    }
+    insert(connection, "decisions", {**columns, "question_id": question_id})
+
+
 def get(connection: sqlite3.Connection, decision_id: int) -> Decision:
     """Raises NotFound."""
     found = select(connection, Decision, "SELECT * FROM decisions WHERE id = ?", decision_id)
@@ -135,6 +155,11 @@ def answers_for_brief(connection: sqlite3.Connection, job_id: int) -> tuple[Answ
 def of_job(connection: sqlite3.Connection, job_id: int) -> list[Decision]:
     """Every decision of a job, whatever became of it, oldest first."""
     return select(connection, Decision, "SELECT * FROM decisions WHERE job_id = ? ORDER BY id", job_id)
+
+
+def about(connection: sqlite3.Connection, what: str) -> list[Decision]:
+    """Every decision about one thing of the portfolio, whatever became of it, oldest first."""
+    return select(connection, Decision, "SELECT * FROM decisions WHERE about = ? ORDER BY id", what)
 
 
 def answered(connection: sqlite3.Connection, job_id: int) -> list[Decision]:

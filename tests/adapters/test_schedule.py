@@ -2,15 +2,14 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from overlord.adapters.schedule import Schedule, trigger_of
-from overlord.domain.chat.briefing import next_briefing
-from overlord.domain.timetable import DailyAt, Every, Once
+from overlord.domain.cron import Cron
+from overlord.domain.timetable import Every, Once
 
 SOON = Every(interval=timedelta(milliseconds=10))
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata")
@@ -80,24 +79,26 @@ async def test_a_schedule_that_does_not_run_wakes_nobody_and_takes_times() -> No
 
 @given(
     after=st.datetimes(datetime(2024, 1, 1), datetime(2027, 1, 1)),
+    minute=st.integers(0, 59),
     hour=st.integers(0, 23),
     zone=st.sampled_from(ZONES),
 )
-def test_the_hour_of_a_day_comes_no_later_than_the_rows_say_that_it_is_due(
-    after: datetime, hour: int, zone: str
+def test_a_time_wakes_when_its_slot_begins_and_those_that_were_missed_wake_once(
+    after: datetime, minute: int, hour: int, zone: str
 ) -> None:
-    """Also where clocks are set forward and back. A day on which the hour is left out is seen by the loop's own looks."""
-    at = after.replace(tzinfo=UTC)
-    due = next_briefing(at, hour, ZoneInfo(zone))
-    fires = trigger_of(DailyAt(hour=hour, zone=zone)).get_next_fire_time(None, at.astimezone(ZoneInfo(zone)))
-    is_left_out = due.astimezone(ZoneInfo(zone)).hour != hour
-    assert is_left_out or fires.astimezone(UTC) <= due or fires.astimezone(UTC) - due == timedelta(hours=1)
+    """Also where clocks are set forward and back."""
+    cron = Cron(expression=f"{minute} {hour} * * *", zone=zone)
+    trigger, at = trigger_of(cron), after.replace(tzinfo=UTC)
+    first = trigger.get_next_fire_time(None, at)
+    assert first == cron.slot_at(at).until
+    late = first + timedelta(days=9)
+    assert trigger.get_next_fire_time(first, late) == cron.slot_at(late).until
 
 
 @pytest.mark.parametrize(
-    "times", [SOON, DailyAt(hour=7, zone="UTC"), Once(at=datetime(2026, 1, 1, tzinfo=UTC))]
+    "times", [SOON, Cron(expression="0 7 * * mon", zone="UTC"), Once(at=datetime(2026, 1, 1, tzinfo=UTC))]
 )
-async def test_the_same_times_again_change_nothing(times: Every | DailyAt | Once) -> None:
+async def test_the_same_times_again_change_nothing(times: Every | Cron | Once) -> None:
     schedule = Schedule(lambda: None)
     schedule.set({"a": times})
     [job] = schedule._scheduler.get_jobs()

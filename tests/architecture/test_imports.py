@@ -29,6 +29,7 @@ ALLOWED: dict[str, set[str]] = {
     "ports": {"minion.protocol", "overlord.domain"},
     "home": {"overlord.domain"},
     "wakeup": set(),
+    "file_tree": set(),
     "smart_http": set(),
     "http_server": set(),
     "process_limits": set(),
@@ -62,7 +63,7 @@ ALLOWED: dict[str, set[str]] = {
     "metrics": set(),
     "__main__": {"overlord.entrypoints"},
 }
-ALLOWED["engine"] |= {"overlord.ports", "overlord.home", "overlord.settings"}
+ALLOWED["engine"] |= {"overlord.file_tree", "overlord.ports", "overlord.home", "overlord.settings"}
 ALLOWED["verbs"] |= {"overlord.settings"}
 ALLOWED["queries"] |= {"overlord.settings", "overlord.ports", "overlord.home"}
 ALLOWED["app"] |= {
@@ -77,6 +78,7 @@ ALLOWED["app"] |= {
 }
 ALLOWED["entrypoints"] |= ALLOWED["app"] | {
     "overlord.embedded",
+    "overlord.file_tree",
     "overlord.http_server",
     "minion.native.prompt",
 }
@@ -89,6 +91,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "access",
         "search",
         "retention_item",
+        "cron",
         "trace",
         "budgets",
         "wires",
@@ -113,6 +116,9 @@ ORDER: dict[str, tuple[str, ...]] = {
         "pause",
         "checks",
         "contracts",
+        "knowledge",
+        "portfolio",
+        "event_description",
         "conversation",
         "model_fault",
         "inquiry",
@@ -122,7 +128,6 @@ ORDER: dict[str, tuple[str, ...]] = {
         "environments",
         "discovery",
         "bootstrap",
-        "event_description",
         "decision_history",
         "launch",
         "mcp",
@@ -156,6 +161,8 @@ ORDER: dict[str, tuple[str, ...]] = {
         "job_history",
         "job_outcomes",
         "jobs",
+        "knowledge",
+        "portfolio",
         "proposals",
         "retention",
         "seen_decisions",
@@ -190,6 +197,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "space",
         "right",
         "verb",
+        "portfolio",
         "answering",
         "decide",
         "issue_request",
@@ -207,6 +215,8 @@ ORDER: dict[str, tuple[str, ...]] = {
         "conversation",
         "skills",
         "bootstrap",
+        "knowledge",
+        "portfolio",
         "contracts",
         "scope",
         "sessions",
@@ -256,11 +266,13 @@ ORDER: dict[str, tuple[str, ...]] = {
         "mcp",
         "messages",
         "bootstrap",
+        "portfolio",
         "sessions",
         "server",
     ),
     "settings": (
         "model",
+        "portfolio",
         "hooks",
         "agents",
         "chat",

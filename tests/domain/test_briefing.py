@@ -1,15 +1,12 @@
 """A briefing says what is new, once a day at its hour, whatever clocks do; and nothing when nothing changed."""
 
-from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from overlord.domain.budgets.budget import Cost
-from overlord.domain.chat.briefing import Briefing, is_finished, next_briefing, suggestion
+from overlord.domain.chat.briefing import Briefing, is_finished, suggestion
 from overlord.domain.decision import DecisionKind
 from overlord.domain.inquiry import OpenDecision
 from overlord.domain.job import JobId, JobState
@@ -91,47 +88,3 @@ def test_its_sections_hold_what_is_of_their_kind() -> None:
         True,
         False,
     ]
-
-
-@pytest.mark.parametrize(
-    ("after", "hour", "zone", "wanted"),
-    [
-        ("2026-03-02T07:59:00Z", 9, "Europe/Berlin", "2026-03-02T08:00:00Z"),
-        ("2026-03-02T08:00:00Z", 9, "Europe/Berlin", "2026-03-03T08:00:00Z"),
-        ("2026-03-02T08:00:01Z", 9, "Europe/Berlin", "2026-03-03T08:00:00Z"),
-        # Clocks go forward on the 29th of March, from 2:00 to 3:00.
-        ("2026-03-28T09:00:00Z", 9, "Europe/Berlin", "2026-03-29T07:00:00Z"),
-        ("2026-03-28T09:00:00Z", 2, "Europe/Berlin", "2026-03-29T01:00:00Z"),
-        ("2026-03-29T01:00:00Z", 2, "Europe/Berlin", "2026-03-30T00:00:00Z"),
-        # And back on the 25th of October, from 3:00 to 2:00.
-        ("2026-10-24T09:00:00Z", 9, "Europe/Berlin", "2026-10-25T08:00:00Z"),
-        ("2026-10-24T09:00:00Z", 2, "Europe/Berlin", "2026-10-25T00:00:00Z"),
-        ("2026-10-25T00:00:00Z", 2, "Europe/Berlin", "2026-10-26T01:00:00Z"),
-        ("2026-10-25T00:30:00Z", 2, "Europe/Berlin", "2026-10-26T01:00:00Z"),
-        # Half hours, the far side of the world, and a day that was left out.
-        ("2026-03-02T03:00:00Z", 9, "Asia/Kolkata", "2026-03-02T03:30:00Z"),
-        ("2026-03-02T23:00:00Z", 9, "Pacific/Auckland", "2026-03-03T20:00:00Z"),
-        ("2011-12-29T20:00:00Z", 9, "Pacific/Apia", "2011-12-30T19:00:00Z"),
-        ("2011-12-30T19:00:00Z", 9, "Pacific/Apia", "2011-12-31T19:00:00Z"),
-        ("2026-03-02T23:59:59Z", 0, "UTC", "2026-03-03T00:00:00Z"),
-    ],
-)
-def test_the_next_one_is_at_its_hour_where_people_are(after: str, hour: int, zone: str, wanted: str) -> None:
-    found = next_briefing(datetime.fromisoformat(after), hour, ZoneInfo(zone))
-    assert found == datetime.fromisoformat(wanted)
-    assert found.tzinfo is UTC
-
-
-@given(
-    st.datetimes(min_value=datetime(2020, 1, 1), max_value=datetime(2035, 1, 1), timezones=st.just(UTC)),
-    st.integers(0, 23),
-    st.sampled_from(["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "UTC"]),
-)
-def test_there_is_one_each_day_and_never_two_at_once(after: datetime, hour: int, zone: str) -> None:
-    first = next_briefing(after, hour, ZoneInfo(zone))
-    second = next_briefing(first, hour, ZoneInfo(zone))
-    assert after < first <= after + timedelta(hours=26)
-    assert timedelta(hours=22) < second - first < timedelta(hours=26)
-    assert second.astimezone(ZoneInfo(zone)).date() - first.astimezone(ZoneInfo(zone)).date() == timedelta(
-        days=1
-    )

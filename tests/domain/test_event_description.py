@@ -8,6 +8,20 @@ from overlord.domain.event import EventName, Json
 from overlord.domain.event_description import describe_event
 
 DATA: dict[str, Json] = {
+    "initiative": "i3",
+    "tasks": 7,
+    "subject": "Rotate tokens",
+    "reasons": ["no notes"],
+    "escalation": "e5",
+    "question": "Redis or Memcached?",
+    "resolution": "Redis",
+    "cites": "r2",
+    "rule": "r2",
+    "trigger": "schedule",
+    "acts": 3,
+    "hook": "idle",
+    "path": "spaces/acme/calc/OVERVIEW.md",
+    "day": "2026-03-02",
     "issue": "acme/calc#7",
     "title": "add() subtracts",
     "session": "j1-work-1",

@@ -233,3 +233,27 @@ async def test_the_briefing_comes_in_the_morning_once_and_only_with_news(talk: T
     talk.world.model_will(edit(*FIX), submit())
     await talk.press(briefing, "1: Try again")
     assert (await talk.world.job()).state is JobState.IN_REVIEW
+
+
+async def test_a_clock_that_jumps_over_the_briefing_and_back_costs_no_day(talk: Talk) -> None:
+    await talk.world.settle()
+    await talk.world.issue("add() subtracts")
+    talk.world.model_will(blocked("I cannot"))
+    await talk.world.settle()
+    talk.world.clock.move(5 * 86_400)
+    await talk.world.settle()
+    assert len(talk.cards("Briefing")) == 1
+    talk.world.clock.move(-5 * 86_400)
+    await talk.world.issue("sub() adds")
+    talk.world.model_will(blocked("I cannot either"))
+    await talk.world.settle()
+    assert len(talk.cards("Briefing")) == 1
+    talk.world.clock.move(86_400)
+    await talk.world.settle()
+    [_, briefing] = talk.cards("Briefing")
+    assert "BLOCKERS (2)" in briefing.plain
+    talk.world.clock.move(-3600)
+    await talk.world.settle()
+    talk.world.clock.move(3600)
+    await talk.world.settle()
+    assert len(talk.cards("Briefing")) == 2

@@ -86,3 +86,11 @@ FILLED[7] = (
     "INSERT INTO \"discoveries\" VALUES(1,'{}','2026-03-02T09:00:00+00:00');",
     "INSERT INTO \"contract_drafts\" VALUES(1,'contract: plan-first','[]',1,'2026-03-02T09:00:00+00:00');",
 )
+FILLED[8] = tuple(
+    row.replace(");", ",'native','');")
+    if row.startswith('INSERT INTO "sessions"')
+    else row.replace(");", ",0);")
+    if row.startswith('INSERT INTO "exchanges"')
+    else row
+    for row in FILLED[7]
+)

@@ -2,9 +2,8 @@
 
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import datetime
 from hashlib import sha256
-from zoneinfo import ZoneInfo
 
 from overlord.domain.answers import label_for
 from overlord.domain.budgets.budget import Cost
@@ -91,14 +90,3 @@ def suggestion(asked: OpenDecision) -> str:
 def is_finished(job: Job) -> bool:
     """Whether a job that has ended reached what it was for."""
     return job.state is JobState.COMPLETED
-
-
-def next_briefing(after: datetime, hour: int, zone: ZoneInfo) -> datetime:
-    """The first time after `after` that clocks in `zone` show this full hour, in UTC: once on each day. An hour that a clock
-    set forward leaves out is its end; of one that comes twice it is the first."""
-    today = after.astimezone(zone).date()
-    candidates = (
-        datetime.combine(today + timedelta(days=days), time(hour), tzinfo=zone).astimezone(UTC)
-        for days in range(3)
-    )
-    return next(candidate for candidate in candidates if candidate > after)

@@ -16,6 +16,10 @@ class RequestKind(StrEnum):
     """The repository's contract itself, with vision and architecture."""
     FIX = "fix"
     """What an earlier job failed at, from where it failed."""
+    PLAN = "plan"
+    """The plan of an initiative."""
+    TASK = "task"
+    """A task of an initiative."""
 
 
 class InitMode(StrEnum):
@@ -35,6 +39,10 @@ class RequestOptions:
     """For `init`: whether questions are asked and vision and architecture written."""
     from_job: int | None = None
     """For `fix`: the job that failed."""
+    initiative: int | None = None
+    """For `plan` and `task`: the initiative's number."""
+    task: int | None = None
+    """For `task`: the task's row."""
     documents: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     """For `init`: what was given to read, each as a name and its text. Untrusted."""
 

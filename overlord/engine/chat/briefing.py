@@ -2,12 +2,11 @@
 
 import sqlite3
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
-from zoneinfo import ZoneInfo
 
 from overlord.domain.chat.brief_view import brief_view
-from overlord.domain.chat.briefing import next_briefing, suggestion
+from overlord.domain.chat.briefing import suggestion
 from overlord.domain.chat.card import PRESS, is_worded
 from overlord.domain.inquiry import OpenDecision
 from overlord.domain.view.view import Button, Buttons, View
@@ -24,11 +23,12 @@ MOST_BUTTONS = 10
 
 
 def is_due(connection: sqlite3.Connection, parts: Parts) -> bool:
-    """Whether the hour has come since the last one, or none was ever due: then the days begin to count."""
-    hour, last = parts.settings.briefing.hour, briefings.last(connection)
-    if hour is None or last is None:
-        return hour is not None
-    return parts.clock.now() >= next_briefing(last.at, hour, ZoneInfo(parts.settings.briefing.zone))
+    """Whether none was made since the hour last came, or none ever: then the days begin to count."""
+    cron = parts.settings.briefing.cron
+    if cron is None:
+        return False
+    slot = cron.slot_at(parts.clock.now())
+    return not briefings.has_any(connection, slot.at, slot.until)
 
 
 async def step(parts: Parts, chat_output: ChatOutput) -> Progress:
@@ -42,13 +42,19 @@ def _compile(connection: sqlite3.Connection, *, chat_output: ChatOutput, at: dat
     if previous is None:
         briefings.add(connection, since=at, at=at, fingerprint="", is_told=False)
         return False
-    since = previous.at
+    since = previous.at if previous.at <= at else _since_clock_went_back(connection, at)
     briefing = overview.brief(connection, since=since, at=at)
     is_news = briefing.has_news_since(previous.fingerprint)
     number = briefings.add(connection, since=since, at=at, fingerprint=briefing.fingerprint, is_told=is_news)
     if is_news:
         messages.want(connection, MessageKind.BRIEFING, number, channel=chat_output.channel)
     return is_news
+
+
+def _since_clock_went_back(connection: sqlite3.Connection, at: datetime) -> datetime:
+    """From when on a briefing tells what happened, where the last one was made at a time that is still to come."""
+    known = briefings.last_before(connection, at)
+    return known.at if known is not None else at - timedelta(days=1)
 
 
 def message(connection: sqlite3.Connection, chat_output: ChatOutput, row: Message) -> View:

@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from overlord.adapters.git.history import taken
+from overlord.domain.portfolio.files import layout
 from overlord.entrypoints.backup.archive import Packer, packing
 from overlord.entrypoints.backup.manifest import (
     DATABASE,
@@ -26,15 +27,18 @@ from overlord.entrypoints.backup.manifest import (
     Manifest,
     evidence_name,
     history_name,
+    is_portfolio,
     transcript_name,
 )
 from overlord.errors import Refused, StoreError
+from overlord.file_tree import FileTree, UnreadableFileError
 from overlord.home import Home
 from overlord.store import evidence, jobs, sessions
 from overlord.store.database import copied, open_reader
 from overlord.store.schema.migrations import LATEST
 
 _HEX = re.compile(r"[0-9a-f]{62}")
+_MOST_PORTFOLIO_FILE = 64 << 20
 _PLACE = re.compile(r"[0-9a-f]{2}")
 
 
@@ -46,7 +50,7 @@ class WrittenBackup:
     size: int
     manifest: Manifest
     missing: tuple[str, ...]
-    """Evidence that the database names and nobody has."""
+    """Evidence that the database names and nobody has, and files of the portfolio that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +104,7 @@ def _pack(home: Home, packer: Packer, named: _NamedInDatabase, copy: Path, scrat
     packer.add_text(INSTANCE, home.instance())
     if home.settings.is_file():
         packer.add(SETTINGS, home.settings)
+    missing = _pack_portfolio(home, packer)
     kept = set()
     for place in sorted(home.evidence.glob("*")):
         for file in sorted(place.glob("*")) if _PLACE.fullmatch(place.name) else ():
@@ -112,7 +117,26 @@ def _pack(home: Home, packer: Packer, named: _NamedInDatabase, copy: Path, scrat
             packer.add(transcript_name(session), transcript, size=_whole_lines(transcript))
     for space, commits in sorted(named.commits.items()):
         asyncio.run(_pack_history(home, packer, space, commits, scratch))
-    return tuple(sorted(named.evidence - kept))
+    return (*missing, *sorted(named.evidence - kept))
+
+
+def _pack_portfolio(home: Home, packer: Packer) -> list[str]:
+    """Add the portfolio's files as they are now; those that cannot be read, as links that somebody put there."""
+    tree, left = FileTree(home.root), list[str]()
+    found = [home.root / name for name in (*layout.BRIEF_FILES, layout.RULES)]
+    found += [path for place in layout.PLACES for path in (home.root / place).rglob("*")]
+    for file in sorted(found):
+        name = str(file.relative_to(home.root))
+        if not is_portfolio(name):
+            continue
+        try:
+            content = tree.read(name, most=_MOST_PORTFOLIO_FILE)
+        except UnreadableFileError:
+            left.append(name)
+            continue
+        if content is not None:
+            packer.add_bytes(name, content)
+    return left
 
 
 async def _pack_history(home: Home, packer: Packer, space: str, commits: set[str], scratch: Path) -> None:

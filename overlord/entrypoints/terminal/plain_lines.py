@@ -126,6 +126,7 @@ _SENTENCES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "repository_read_in_part": lambda e: f"{e['space']} can be read only in part: {e['trouble']}{_again(e)}",
     "repository_reached_again": lambda e: f"{e['space']} can be reached again",
     "step_put_off": lambda e: f"a step failed and is tried again: {e['trouble']}",
+    "forge_lacks_feature": lambda e: f"{e['forge']} has no {e['feature']}: work goes on without them",
     "forge_does_not_answer": lambda e: f"GitHub does not answer: {e['trouble']}",
     "settings_changed": lambda e: (
         f"Settings changed: {_value(e['what'])}"

@@ -24,9 +24,21 @@ def get(connection: sqlite3.Connection, briefing_id: int) -> BriefingRow:
 
 
 def last(connection: sqlite3.Connection, *, sent: bool = False) -> BriefingRow | None:
-    """The last one that was due; with `told`, that people were told."""
+    """The last one that was due; with `sent`, that people were told."""
     query = "SELECT * FROM briefings WHERE is_told OR NOT ? ORDER BY id DESC LIMIT 1"
     return next(iter(select(connection, BriefingRow, query, sent)), None)
+
+
+def last_before(connection: sqlite3.Connection, moment: datetime) -> BriefingRow | None:
+    """The latest of those made until a moment, whatever the clock said since."""
+    query = "SELECT * FROM briefings WHERE at <= ? ORDER BY at DESC, id DESC LIMIT 1"
+    return next(iter(select(connection, BriefingRow, query, moment)), None)
+
+
+def has_any(connection: sqlite3.Connection, since: datetime, until: datetime) -> bool:
+    """Whether one was made in this time, `until` itself left out."""
+    query = "SELECT * FROM briefings WHERE at >= ? AND at < ? LIMIT 1"
+    return bool(select(connection, BriefingRow, query, since, until))
 
 
 def add(

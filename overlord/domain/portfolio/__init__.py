@@ -1,0 +1,1 @@
+"""The portfolio: initiatives with their tasks, what is escalated, and what a cycle decides, all of it pure."""

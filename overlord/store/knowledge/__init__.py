@@ -1,0 +1,1 @@
+"""The rows of what was learned: notes, rules, and the index in which both are searched."""

@@ -1,0 +1,143 @@
+"""Notes: drafted, accepted, changed and withdrawn, each with its ledger event in the same transaction; searched by words."""
+
+import re
+import sqlite3
+from dataclasses import replace
+from datetime import datetime
+
+from overlord.command_ref import CommandRef, hint
+from overlord.domain.event import EventName, Json, LedgerEvent
+from overlord.domain.knowledge.note import Note, NoteKind, NoteState
+from overlord.errors import NotFound
+from overlord.store import ledger
+from overlord.store.rows import insert, select, update
+
+_WORD = re.compile(r"\w{2,}")
+MOST_WORDS = 40
+"""Of a question that is searched for."""
+
+
+def add(connection: sqlite3.Connection, note: Note) -> Note:
+    """Keep a new one: a draft, or one that counts at once."""
+    columns = {name: getattr(note, name) for name in note.__dataclass_fields__ if name != "id"}
+    made = get(connection, insert(connection, "notes", _quoted(columns)))
+    name = EventName.NOTE_DRAFTED if made.state is NoteState.DRAFT else EventName.NOTE_ACCEPTED
+    _append(connection, name, made, {"kind": made.kind, "text": made.text[:300]}, at=made.created_at)
+    return made
+
+
+def _quoted(columns: dict[str, object]) -> dict[str, object]:
+    """`check` is a word of SQL's."""
+    return {f'"{name}"' if name == "check" else name: value for name, value in columns.items()}
+
+
+def get(connection: sqlite3.Connection, number: int) -> Note:
+    """Raises NotFound."""
+    found = select(connection, Note, "SELECT * FROM notes WHERE id = ?", number)
+    if not found:
+        shows = hint(CommandRef("knowledge"), " shows those there are")
+        raise NotFound(f"there is no note n{number}", hint=shows)
+    return found[0]
+
+
+def change(
+    connection: sqlite3.Connection,
+    number: int,
+    *,
+    at: datetime,
+    actor: str,
+    reason: str = "",
+    **changes: object,
+) -> Note:
+    """Change columns of one, with a fact for what people know it by. What changes nothing is no fact."""
+    before = get(connection, number)
+    new = {name: value for name, value in changes.items() if getattr(before, name) != value}
+    if not new:
+        return before
+    after = replace(before, **new, updated_at=at, reason=reason or before.reason)  # type: ignore[arg-type]
+    update(connection, "notes", number, _quoted({**new, "updated_at": at, "reason": after.reason}))
+    if {"state", "text", "kind", "space"} & set(new):
+        moved = _MOVES.get(after.state) if "state" in new else None
+        data: dict[str, Json] = {"kind": after.kind, "text": after.text[:300], "reason": reason}
+        _append(connection, moved or EventName.NOTE_CHANGED, after, data, at=at, actor=actor)
+    return after
+
+
+_MOVES = {
+    NoteState.ACTIVE: EventName.NOTE_ACCEPTED,
+    NoteState.REJECTED: EventName.NOTE_REJECTED,
+    NoteState.WITHDRAWN: EventName.NOTE_WITHDRAWN,
+}
+
+
+def contradict(
+    connection: sqlite3.Connection, number: int, text: str, *, by: str, at: datetime, job_id: int | None
+) -> Note:
+    """A session says that one is wrong: people see it beside the note, which counts until somebody takes it out."""
+    update(connection, "notes", number, {"contradicted_by": f"{by}: {text}"})
+    made = get(connection, number)
+    data: dict[str, Json] = {"text": text[:300]}
+    _append(connection, EventName.NOTE_CONTRADICTED, made, data, at=at, actor=by, job_id=job_id)
+    return made
+
+
+def of_state(connection: sqlite3.Connection, state: NoteState, *, space: str | None = None) -> list[Note]:
+    """Those in a state, oldest first: of all, or of one repository (empty: those that count in all)."""
+    if space is None:
+        return select(connection, Note, "SELECT * FROM notes WHERE state = ? ORDER BY id", str(state))
+    query = "SELECT * FROM notes WHERE state = ? AND space = ? ORDER BY id"
+    return select(connection, Note, query, str(state), space)
+
+
+def counting_in(connection: sqlite3.Connection, space: str) -> list[Note]:
+    """Those that count in a repository: its own, and those of all."""
+    query = "SELECT * FROM notes WHERE state = 'active' AND space IN ('', ?) ORDER BY id"
+    return select(connection, Note, query, space)
+
+
+def search(
+    connection: sqlite3.Connection,
+    words: str,
+    *,
+    space: str | None = None,
+    kind: NoteKind | None = None,
+    states: tuple[NoteState, ...] = (NoteState.ACTIVE,),
+    limit: int = 20,
+) -> list[Note]:
+    """Notes that have any of the words, the best first by BM25: in all, or those that count in one repository."""
+    found = list(dict.fromkeys(_WORD.findall(words.casefold())))[:MOST_WORDS]
+    if not found:
+        return []
+    matches = " OR ".join(f'"{word}"' for word in found)
+    where, arguments = "", list[object]()
+    if space is not None:
+        where, arguments = " AND notes.space IN ('', ?)", [space]
+    if kind is not None:
+        where, arguments = f"{where} AND notes.kind = ?", [*arguments, str(kind)]
+    marks = ", ".join("?" * len(states))
+    query = f"""SELECT notes.* FROM note_texts JOIN notes ON notes.id = note_texts.rowid
+                WHERE note_texts MATCH ? AND notes.state IN ({marks}){where}
+                ORDER BY bm25(note_texts), notes.id LIMIT ?"""  # noqa: S608 - marks and constants
+    return select(connection, Note, query, matches, *map(str, states), *arguments, limit)
+
+
+def of_job(connection: sqlite3.Connection, job_id: int) -> list[Note]:
+    """Those that came of a job, oldest first."""
+    query = "SELECT * FROM notes WHERE json_extract(source, '$.job_id') = ? ORDER BY id"
+    return select(connection, Note, query, job_id)
+
+
+def _append(
+    connection: sqlite3.Connection,
+    name: EventName,
+    note: Note,
+    data: dict[str, Json],
+    *,
+    at: datetime,
+    actor: str = "",
+    job_id: int | None = None,
+) -> None:
+    whole: dict[str, Json] = {"note": note.ref, "space": note.space, **data}
+    by = actor or note.actor
+    event = LedgerEvent(name=name, at=at, actor=by, job_id=job_id or note.source.job_id, data=whole)
+    ledger.append(connection, event)

@@ -1,0 +1,1 @@
+"""The rows of the portfolio: initiatives, tasks, escalations, cycles."""

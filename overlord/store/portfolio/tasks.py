@@ -1,0 +1,211 @@
+"""Tasks: numbered within their initiative, linked without circles, changed with their ledger event in the same transaction."""
+
+import sqlite3
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from overlord.command_ref import CommandRef, hint
+from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
+from overlord.domain.portfolio.graph import circle_with, graph_of
+from overlord.domain.portfolio.task import MOST_LINKS, Task, TaskLink, TaskState
+from overlord.errors import NotFound, Refused
+from overlord.store import ledger
+from overlord.store.portfolio import initiatives
+from overlord.store.rows import insert, select, update
+
+_QUIET = {
+    *("waits", "issue_request_id", "issue_number", "job_id", "updated_at", "is_linked", "is_issue_closed"),
+    *("addressed", "completion_notes", "attempts"),
+}
+"""What changes without a fact of its own: another one says it."""
+_MOVES = {
+    TaskState.IN_PROGRESS: EventName.TASK_ASSIGNED,
+    TaskState.PENDING: EventName.TASK_RETURNED,
+    TaskState.DONE: EventName.TASK_COMPLETED,
+    TaskState.CANCELLED: EventName.TASK_CANCELLED,
+}
+
+
+def add(connection: sqlite3.Connection, task: Task, *, job_id: int | None = None) -> Task:
+    """Keep a new one under the next number of its initiative, which is never given again. `job_id`: the job whose session came
+    upon it."""
+    initiative = initiatives.get(connection, task.initiative_id)
+    number = initiative.last_task + 1
+    initiatives.change(connection, initiative.id, at=task.created_at, last_task=number)
+    columns = {name: getattr(task, name) for name in task.__dataclass_fields__ if name != "id"}
+    made = get(connection, insert(connection, "tasks", {**columns, "number": number}))
+    data: dict[str, Json] = {"subject": made.subject, "state": made.state}
+    _append(
+        connection, EventName.TASK_ADDED, made, data, actor=made.created_by, at=made.created_at, job_id=job_id
+    )
+    return made
+
+
+def get(connection: sqlite3.Connection, row: int) -> Task:
+    """One by its row. Raises NotFound."""
+    found = select(connection, Task, "SELECT * FROM tasks WHERE id = ?", row)
+    if not found:
+        raise NotFound(f"there is no task in row {row}")
+    return found[0]
+
+
+def named(connection: sqlite3.Connection, text: str, *, initiative_id: int | None = None) -> Task:
+    """The one that is meant: `i3.4`, or within a known initiative `4`. Raises NotFound."""
+    first, _, last = text.strip().casefold().removeprefix("i").rpartition(".")
+    owner, number = _digits(first) if first else initiative_id, _digits(last.removeprefix("#"))
+    if owner is None or number is None:
+        raise NotFound("a task is named by its initiative and its number, as in i3.4")
+    query = "SELECT * FROM tasks WHERE initiative_id = ? AND number = ?"
+    found = select(connection, Task, query, owner, number)
+    if not found:
+        shows = hint(CommandRef("initiative", (f"i{owner}",)), " shows those there are")
+        raise NotFound(f"there is no task i{owner}.{number}", hint=shows)
+    return found[0]
+
+
+def _digits(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 9 else None
+
+
+def change(
+    connection: sqlite3.Connection,
+    row: int,
+    *,
+    at: datetime,
+    actor: str = OVERLORD,
+    reason: str = "",
+    **changes: object,
+) -> Task:
+    """Change columns of one, with a fact for what people know it by. What changes nothing is no fact."""
+    before = get(connection, row)
+    new = {name: value for name, value in changes.items() if getattr(before, name) != value}
+    if not new:
+        return before
+    after = replace(before, **new, updated_at=at)  # type: ignore[arg-type]
+    if after.has_ended and not before.has_ended:
+        after, new = replace(after, completed_at=at), {**new, "completed_at": at}
+    update(connection, "tasks", row, {**new, "updated_at": at})
+    told = sorted(set(new) - _QUIET - {"completed_at"})
+    if told:
+        moved = _MOVES.get(after.state) if "state" in new else None
+        data: dict[str, Json] = {"what": [f"{name}: {_short(getattr(after, name))}" for name in told]}
+        data |= {"subject": after.subject, "reason": reason}
+        _append(connection, moved or EventName.TASK_CHANGED, after, data, actor=actor, at=at)
+    return after
+
+
+def _short(value: object) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= 80 else f"{text[:79]}…"
+
+
+def say_waits(connection: sqlite3.Connection, row: int, waits: str) -> None:
+    """Why it is not begun; that is no change of the task itself, and does not make it newer."""
+    update(connection, "tasks", row, {"waits": waits})
+
+
+def touch(connection: sqlite3.Connection, row: int, *, at: datetime) -> None:
+    """A person still wants it: it counts as new again."""
+    update(connection, "tasks", row, {"updated_at": at})
+
+
+def note(
+    connection: sqlite3.Connection,
+    name: EventName,
+    task: Task,
+    data: dict[str, Json],
+    *,
+    actor: str = OVERLORD,
+    at: datetime,
+    job_id: int | None = None,
+) -> None:
+    """Write down a fact about one that changes no column of its own."""
+    _append(connection, name, task, data, actor=actor, at=at, job_id=job_id)
+
+
+def _append(
+    connection: sqlite3.Connection,
+    name: EventName,
+    task: Task,
+    data: dict[str, Json],
+    *,
+    actor: str,
+    at: datetime,
+    job_id: int | None = None,
+) -> None:
+    whole: dict[str, Json] = {"task": task.ref, "space": task.space, **data}
+    event = LedgerEvent(name=name, at=at, actor=actor, job_id=job_id or task.job_id, data=whole)
+    ledger.append(connection, event)
+
+
+def of_initiative(connection: sqlite3.Connection, initiative_id: int) -> list[Task]:
+    """Those of an initiative, by their numbers."""
+    query = "SELECT * FROM tasks WHERE initiative_id = ? ORDER BY number"
+    return select(connection, Task, query, initiative_id)
+
+
+def of_states(connection: sqlite3.Connection, states: Collection[TaskState]) -> list[Task]:
+    """Those in one of these states, oldest first."""
+    marks = ", ".join("?" * len(states))
+    query = f"SELECT * FROM tasks WHERE state IN ({marks}) ORDER BY id"  # noqa: S608 - marks
+    return select(connection, Task, query, *map(str, states))
+
+
+def of_issue(connection: sqlite3.Connection, space: str, number: int) -> Task | None:
+    """The one that an issue was opened for."""
+    query = "SELECT * FROM tasks WHERE space = ? AND issue_number = ?"
+    return next(iter(select(connection, Task, query, space, number)), None)
+
+
+def of_job(connection: sqlite3.Connection, job_id: int) -> Task | None:
+    """The one that a job works on, or worked on."""
+    query = """SELECT tasks.* FROM tasks JOIN jobs ON jobs.space = tasks.space AND jobs.issue_number = tasks.issue_number
+               WHERE jobs.id = ?"""
+    return next(iter(select(connection, Task, query, job_id)), None)
+
+
+def counts(connection: sqlite3.Connection) -> Mapping[int, Mapping[TaskState, int]]:
+    """By initiative, how many tasks are in each state."""
+    found = dict[int, dict[TaskState, int]]()
+    query = "SELECT initiative_id, state, count(*) AS many FROM tasks GROUP BY initiative_id, state"
+    for row in connection.execute(query):
+        found.setdefault(row["initiative_id"], {})[TaskState(row["state"])] = row["many"]
+    return found
+
+
+def links(connection: sqlite3.Connection, initiative_id: int | None = None) -> list[TaskLink]:
+    """What waits for what: all of it, or where a task of an initiative waits."""
+    if initiative_id is None:
+        return select(connection, TaskLink, "SELECT * FROM task_links ORDER BY blocker_id, blocked_id")
+    query = """SELECT task_links.* FROM task_links JOIN tasks ON tasks.id = blocked_id
+               WHERE initiative_id = ? ORDER BY blocker_id, blocked_id"""
+    return select(connection, TaskLink, query, initiative_id)
+
+
+def live_links(connection: sqlite3.Connection) -> list[TaskLink]:
+    """What unfinished tasks wait for, finished or not."""
+    query = """SELECT task_links.* FROM tasks JOIN task_links ON blocked_id = tasks.id
+               WHERE state IN ('pending', 'in_progress', 'proposed')"""
+    return select(connection, TaskLink, query)
+
+
+def link(connection: sqlite3.Connection, task: Task, blockers: Iterable[Task], *, at: datetime) -> None:
+    """Let a task wait for exactly these. Raises Refused with the circle, where there would be one: the check and the rows are of one
+    transaction, so two edits at once make none together."""
+    wanted = {item.id: item for item in blockers}
+    if len(wanted) > MOST_LINKS:
+        raise Refused(f"a task waits for at most {MOST_LINKS} others")
+    known = [(row.blocker_id, row.blocked_id) for row in links(connection)]
+    present = {blocker for blocker, blocked in known if blocked == task.id}
+    if present == set(wanted):
+        return
+    others = graph_of(pair for pair in known if pair[1] != task.id)
+    if found := circle_with(others, task.id, wanted):
+        shown = " waits for ".join(get(connection, row).ref for row in found)
+        raise Refused(f"the tasks would wait for each other in a circle: {shown}; take one of these out")
+    connection.execute("DELETE FROM task_links WHERE blocked_id = ?", (task.id,))
+    for row in sorted(wanted):
+        columns = {"blocker_id": row, "blocked_id": task.id}
+        insert(connection, "task_links", columns)
+    update(connection, "tasks", task.id, {"updated_at": at})
