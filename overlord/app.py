@@ -180,9 +180,7 @@ async def overlord(
     settings: Settings, *, clock: Clock | None = None, needs_model: bool = True, falls_back: bool = False
 ) -> AsyncIterator[Overlord]:
     """Build an Overlord on its home. `falls_back`: see `choose_runner`. Raises SettingsError and, for its database, StoreError."""
-    _check_services(settings, needs_model=needs_model)
-    watch_children()
-    raise_descriptor_limit()
+    _prepare_process(settings, needs_model=needs_model)
     clock, home, wakeup = clock or SystemClock(), Home(settings.home), Wakeup(also=(watchers := Wakeup()))
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback((database := await Database.open(home.database, exclusive=True)).close)
@@ -191,10 +189,9 @@ async def overlord(
         number, check_held = await database.read(epoch) + 1, database.check_held
         runner = await choose_runners(current, stack, epoch=number, check=check_held, falls_back=falls_back)
         git = guarded(GitMirrors(home, extent=current.extent), check_held)
-        hooks = _hooks(current, home, database, clock)
         session_parts = SessionApiParts(
             current=current,
-            hooks=hooks,
+            hooks=(hooks := _hooks(current, home, database, clock)),
             home=home,
             database=database,
             model=models[PRIMARY],
@@ -212,7 +209,7 @@ async def overlord(
             home=home,
             database=database,
             evidence=EvidenceStore(home.evidence),
-            forge=guarded(forge, database.check_held),
+            forge=guarded(forge, check_held),
             git=git,
             runner=runner,
             clock=clock,
@@ -224,12 +221,19 @@ async def overlord(
             chat_output=_chat_output(settings, clock, home, database, stack),
         ).watched()
         await database.take_over(Failpoint.DAEMON_STARTED, partial(_note_start, parts=parts))
-        stack.push_async_callback((tick := Tick(parts)).close)
-        stack.push_async_callback(hooks.close)  # first of all: nothing waits for a program of the operator's
+        for close in ((tick := Tick(parts)).close, hooks.close):  # the last first: nothing waits for a hook
+            stack.push_async_callback(close)
         renewal = Renewal(parts, settings)
         yield Overlord(
             parts=parts, session_api=session_api, tick=tick, renewal=renewal, wakeup=wakeup, watchers=watchers
         )
+
+
+def _prepare_process(settings: Settings, *, needs_model: bool) -> None:
+    """What has to be so of this process before anything is opened. Raises SettingsError."""
+    _check_services(settings, needs_model=needs_model)
+    watch_children()
+    raise_descriptor_limit()
 
 
 def _external_services(
