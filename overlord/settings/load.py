@@ -19,7 +19,7 @@ from overlord.domain.text.reference import is_full_name
 from overlord.errors import SettingsError
 from overlord.settings.agents import AgentsByName, McpName, McpSettings
 from overlord.settings.chat import Briefing, Slack
-from overlord.settings.env import ENVIRONMENT, from_environment, home_of, reason_of
+from overlord.settings.env import ENVIRONMENT, MAX_SOCKET_PATH, from_environment, home_of, reason_of
 from overlord.settings.file import RawSettings, found_at, has_at, merged_over, put_at, read_yaml
 from overlord.settings.hooks import HooksSettings
 from overlord.settings.model import (
@@ -70,8 +70,6 @@ from overlord.settings.work import (
 
 BUILT_IN_CONTRACTS = ("default", "approve-scope", "plan-first", "red-green", "crew")
 """What `contract` may say in place of a file's path."""
-MAX_SOCKET_PATH = 107
-"""A unix socket's path is limited to this many bytes by the kernel."""
 
 
 class Settings(Section):

@@ -6,16 +6,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from minion.protocol import KNOWLEDGE_PATH, SessionKind
+from minion.protocol import COMPLETION_PATH, IDLE_PATH, KNOWLEDGE_PATH, SessionKind
 from overlord.domain.session import Session
 from overlord.session_api.parts import SessionApiParts
-from overlord.session_api.portfolio import knowledge
+from overlord.session_api.portfolio import completion, idle, knowledge
 
 Call = Callable[[Request, SessionApiParts, Session], Awaitable[Response]]
 
 CALLS: Mapping[tuple[str, str], Call] = {
     ("GET", KNOWLEDGE_PATH): knowledge.search,
     ("POST", KNOWLEDGE_PATH): knowledge.note,
+    ("POST", COMPLETION_PATH): completion.record,
+    ("POST", IDLE_PATH): idle.ask,
 }
 
 
