@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from overlord.domain.portfolio.task import MOST_NOTES_CHARS, AddressedCriterion, Task
-from overlord.domain.text.plain import plain_line
+from overlord.domain.text.plain import count, plain_line
 
 _SHOWN = 5
 _EMPTY = frozenset(
@@ -74,7 +74,7 @@ def _follow_ups(facts: IdleFacts) -> str:
         return ""
     named = "; ".join(plain_line(text, limit=120) for text in facts.follow_ups[:_SHOWN])
     return (
-        f"You name {len(facts.follow_ups)} follow-ups ({named}) and {facts.tasks_added} became tasks: call `add_task` for each, "
+        f"You name {count(len(facts.follow_ups), 'follow-up')} ({named}) and {facts.tasks_added} became tasks: call `add_task` for each, "
         "or leave out of your report what nobody is to do."
     )
 
