@@ -63,7 +63,7 @@ async def worker(ground: Ground, operator: Operator, *, is_of_task: bool = True)
     )  # fmt: skip
     one = Task(
         **made, initiative_id=1, number=0, subject="Endpoint", description="", created_by="cli:alice",
-        acceptance_criteria=("Invalid tokens return 401",), state=TaskState.IN_PROGRESS, job_id=session.job_id,
+        acceptance_criteria=("Invalid tokens return 401",), state=TaskState.IN_PROGRESS, job_id=session.job_id, issue_number=7,
     )  # fmt: skip
 
     def put(connection: Any) -> None:
@@ -146,7 +146,15 @@ async def test_a_follow_up_that_became_a_task_is_none_that_is_missing(ground: Gr
     session = await worker(ground, Operator())
     at = ground.clock.now()
     task = await kept(ground)
-    found = replace(task, id=0, number=0, subject="Docs", created_by=f"session:{session.id}", job_id=None)
+    found = replace(
+        task,
+        id=0,
+        number=0,
+        subject="Docs",
+        created_by=f"session:{session.id}",
+        job_id=None,
+        issue_number=None,
+    )
     await ground.database.write("by hand", lambda c: tasks.add(c, replace(found, created_at=at)))
     async with visitor(ground, session) as inside:
         reasons = (await stops(inside, follow_ups=("Docs",)))["reasons"]
