@@ -103,6 +103,8 @@ DATA: dict[str, Json] = {
     "notes": "smaller",
     "made": ["plan/plan.md"],
     "removed": ["plan/old.md"],
+    "hook": "idle",
+    "program": "notes.sh",
 }
 
 
