@@ -103,7 +103,6 @@ DATA: dict[str, Json] = {
     "notes": "smaller",
     "made": ["plan/plan.md"],
     "removed": ["plan/old.md"],
-    "hook": "idle",
     "program": "notes.sh",
 }
 
