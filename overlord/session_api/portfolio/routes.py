@@ -6,10 +6,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from minion.protocol import COMPLETION_PATH, IDLE_PATH, KNOWLEDGE_PATH, SessionKind
+from minion.protocol import (
+    COMPLETION_PATH,
+    ESCALATIONS_PATH,
+    IDLE_PATH,
+    KNOWLEDGE_PATH,
+    PLAN_PATH,
+    TASKS_PATH,
+    SessionKind,
+)
 from overlord.domain.session import Session
 from overlord.session_api.parts import SessionApiParts
-from overlord.session_api.portfolio import completion, idle, knowledge
+from overlord.session_api.portfolio import completion, escalations, idle, knowledge, plan, tasks
 
 Call = Callable[[Request, SessionApiParts, Session], Awaitable[Response]]
 
@@ -18,6 +26,9 @@ CALLS: Mapping[tuple[str, str], Call] = {
     ("POST", KNOWLEDGE_PATH): knowledge.note,
     ("POST", COMPLETION_PATH): completion.record,
     ("POST", IDLE_PATH): idle.ask,
+    ("POST", ESCALATIONS_PATH): escalations.escalate,
+    ("POST", PLAN_PATH): plan.plan,
+    ("POST", TASKS_PATH): tasks.add_task,
 }
 
 

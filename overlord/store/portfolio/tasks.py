@@ -89,6 +89,8 @@ def change(
     told = sorted(set(new) - _QUIET - {"completed_at"})
     if told:
         moved = _MOVES.get(after.state) if "state" in new else None
+        if before.state is TaskState.PROPOSED and after.state is TaskState.PENDING:
+            moved = None  # it was never worked on
         data: dict[str, Json] = {"what": [f"{name}: {_short(getattr(after, name))}" for name in told]}
         data |= {"subject": after.subject, "reason": reason}
         _append(connection, moved or EventName.TASK_CHANGED, after, data, actor=actor, at=at)
@@ -150,6 +152,12 @@ def of_states(connection: sqlite3.Connection, states: Collection[TaskState]) -> 
     marks = ", ".join("?" * len(states))
     query = f"SELECT * FROM tasks WHERE state IN ({marks}) ORDER BY id"  # noqa: S608 - marks
     return select(connection, Task, query, *map(str, states))
+
+
+def completed_since(connection: sqlite3.Connection, since: datetime) -> list[Task]:
+    """Those that were done from a moment on, the first of them first."""
+    query = "SELECT * FROM tasks WHERE state = 'done' AND completed_at >= ? ORDER BY completed_at, id"
+    return select(connection, Task, query, since.isoformat())
 
 
 def of_issue(connection: sqlite3.Connection, space: str, number: int) -> Task | None:
