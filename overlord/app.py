@@ -180,7 +180,7 @@ async def overlord(
     settings: Settings, *, clock: Clock | None = None, needs_model: bool = True, falls_back: bool = False
 ) -> AsyncIterator[Overlord]:
     """Build an Overlord on its home. `falls_back`: see `choose_runner`. Raises SettingsError and, for its database, StoreError."""
-    _prepare_process(settings, needs_model=needs_model)
+    _check_services(settings, needs_model=needs_model)
     clock, home, wakeup = clock or SystemClock(), Home(settings.home), Wakeup(also=(watchers := Wakeup()))
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback((database := await Database.open(home.database, exclusive=True)).close)
@@ -209,7 +209,7 @@ async def overlord(
             home=home,
             database=database,
             evidence=EvidenceStore(home.evidence),
-            forge=guarded(forge, check_held),
+            forge=guarded(forge, database.check_held),
             git=git,
             runner=runner,
             clock=clock,
@@ -221,19 +221,17 @@ async def overlord(
             chat_output=_chat_output(settings, clock, home, database, stack),
         ).watched()
         await database.take_over(Failpoint.DAEMON_STARTED, partial(_note_start, parts=parts))
-        for close in ((tick := Tick(parts)).close, hooks.close):  # the last first: nothing waits for a hook
-            stack.push_async_callback(close)
+        stack.push_async_callback(_end_steps, tick := Tick(parts), hooks)
         renewal = Renewal(parts, settings)
         yield Overlord(
             parts=parts, session_api=session_api, tick=tick, renewal=renewal, wakeup=wakeup, watchers=watchers
         )
 
 
-def _prepare_process(settings: Settings, *, needs_model: bool) -> None:
-    """What has to be so of this process before anything is opened. Raises SettingsError."""
-    _check_services(settings, needs_model=needs_model)
-    watch_children()
-    raise_descriptor_limit()
+async def _end_steps(tick: Tick, hooks: ProcessHooks) -> None:
+    """Let steps under way end for a moment; none waits for a program of the operator's."""
+    await hooks.close()
+    await tick.close()
 
 
 def _external_services(
@@ -363,6 +361,9 @@ def _current(settings: Settings, added: Mapping[str, Mapping[str, object]]) -> C
 
 
 def _check_services(settings: Settings, *, needs_model: bool) -> None:
+    """Make this process ready for its work. Raises SettingsError where something is missing that no work can do without."""
+    watch_children()
+    raise_descriptor_limit()
     check_socket_path(settings.home)
     if needs_model and not (settings.model.base_url and settings.model.name):
         raise SettingsError(
