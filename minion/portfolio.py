@@ -6,7 +6,7 @@ A part of `minion/protocol.py`, and used from there. Texts of notes, tasks and p
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = (
+__all__ = [
     "COMPLETION_PATH",
     "ESCALATIONS_PATH",
     "IDLE_PATH",
@@ -36,7 +36,7 @@ __all__ = (
     "Suggestion",
     "TaskKept",
     "TaskText",
-)
+]
 
 PLAN_PATH = "/session/plan"  # POST ProposedPlan -> PlanVerdict; a lead alone
 TASKS_PATH = "/session/tasks"  # POST NewTask -> TaskKept

@@ -99,10 +99,10 @@ def note(connection: sqlite3.Connection, text: str = "All endpoints return data.
         "created_at": NOW,
         "updated_at": NOW,
     }
-    return notes.add(connection, Note(id=0, text=text, **{**values, **given}))  # type: ignore[arg-type]
+    return notes.add(connection, Note(id=0, text=text, **{**values, **given}))
 
 
 def rule(connection: sqlite3.Connection, *words: str, answer: str = "Redis.", **given: Any) -> Rule:
     """A rule that counts everywhere."""
     values = {"space": "", "question": "", "actor": "slack:U1", "created_at": NOW}
-    return rules.add(connection, Rule(id=0, words=words, answer=answer, **{**values, **given}))  # type: ignore[arg-type]
+    return rules.add(connection, Rule(id=0, words=words, answer=answer, **{**values, **given}))

@@ -35,7 +35,7 @@ EVERYWHERE = (
         "queue",
         "why",
         "cost",
-        "brief",
+        "briefing",
         "inbox",
         "stop",
         "scope",

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Protocol
 from overlord.domain.decision import ApprovalRef, Decision
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
+from overlord.domain.portfolio.initiative import Initiative
+from overlord.domain.portfolio.task import Task
 from overlord.domain.scope.check import Change
-from overlord.domain.text.reference import IssueRef, Target, space_named
+from overlord.domain.text.reference import InitiativeRef, IssueRef, Target, TaskRef, space_named
 from overlord.store import decisions, jobs
+from overlord.store.portfolio import initiatives, tasks
 
 if TYPE_CHECKING:
     from overlord.settings.load import Settings
@@ -64,6 +67,12 @@ class Look:
     settings_problem: str = ""
     """Why the settings do not load, where those of `settings` are the built-in ones for that."""
     commits: Commits = field(default_factory=NoCommits)
+    spaces: tuple[str, ...] = ()
+    """The repositories that whoever looks may see; empty for all."""
+
+    def sees(self, space: str) -> bool:
+        """Whether they may see a repository; what is about all of them too."""
+        return not (self.spaces and space) or space.casefold() in {name.casefold() for name in self.spaces}
 
     @property
     def settings(self) -> "Settings":
@@ -93,3 +102,11 @@ class Look:
         """The decision that is named, a proposal's or a draft's too. Raises NotFound."""
         assert ref is not None, "elsewhere a decision is typed"
         return decisions.meant(self.connection, ref)
+
+    def initiative(self, ref: InitiativeRef) -> Initiative:
+        """The initiative that is meant. Raises NotFound."""
+        return initiatives.named(self.connection, str(ref))
+
+    def task(self, ref: TaskRef) -> Task:
+        """The task that is meant. Raises NotFound."""
+        return tasks.named(self.connection, str(ref))

@@ -17,7 +17,7 @@ from overlord.domain.conversation.look_argument import (
 )
 from overlord.domain.decision import ApprovalRef
 from overlord.domain.interface import Interface
-from overlord.domain.text.reference import IssueRef, JobRef
+from overlord.domain.text.reference import InitiativeRef, IssueRef, JobRef, TaskRef
 from overlord.domain.view.view import View
 from overlord.queries import declared
 from overlord.queries.look import Look
@@ -77,6 +77,10 @@ class Question:
                     return look.newest_job(value).space
                 case ApprovalRef():
                     return look.decision_space(look.decision(value))
+                case InitiativeRef():
+                    return look.initiative(value).space
+                case TaskRef():
+                    return look.task(value).space
                 case SkillRef(space=str() as named):
                     return look.space(named)
                 case str() if value and _names_a_space(kind):

@@ -51,7 +51,7 @@ async def secrets(_request: Request, parts: SessionApiParts, session: Session) -
 
 
 async def events(request: Request, parts: SessionApiParts, session: Session) -> Response:
-    """`POST /session/events`: heartbeat, progress, question, log."""
+    """`POST /session/events`: heartbeat, progress, exploring, question, log."""
     received = await wire.read(request, wire.EVENT, limit=wire.MAX_EVENT_BYTES)
     event = _without_secrets(parts, session, received, wire.EVENT)
     if session.kind is SessionKind.SETUP and event.kind not in _OF_A_SETUP:
@@ -64,6 +64,8 @@ async def events(request: Request, parts: SessionApiParts, session: Session) -> 
             "last_action": visible(event.text)[:_ACTION_CHARS],
         }
         parts.journal.turned(session.id, event.turn, at)
+    elif event.kind is EventKind.EXPLORING:
+        progress["last_action"] = visible(event.text)[:_ACTION_CHARS]
     elif event.kind is EventKind.CALLED:
         parts.journal.called(session.id, event, at)
         return Response(status_code=202)
@@ -72,7 +74,7 @@ async def events(request: Request, parts: SessionApiParts, session: Session) -> 
         _check_question(event)
         await parts.database.write(Failpoint.QUESTION_ASKED, lambda c: _ask(c, parts, session, event))
         parts.wakeup.notify()
-    elif event.kind is EventKind.PROGRESS:
+    elif event.kind in (EventKind.PROGRESS, EventKind.EXPLORING):
         parts.watchers.notify()
     return Response(status_code=202)
 

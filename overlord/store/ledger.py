@@ -53,7 +53,14 @@ def append(connection: sqlite3.Connection, event: LedgerEvent) -> str:
         "INSERT INTO ledger (seq, at, job_id, name, actor, data, previous, hash) VALUES (?,?,?,?,?,?,?,?)",
         (entry.seq, entry.at, entry.job_id, entry.name, entry.actor, entry.data, entry.previous, digest),
     )
+    for key in _ABOUT & event.data.keys():
+        if isinstance(about := event.data[key], str):
+            connection.execute("INSERT OR IGNORE INTO ledger_about VALUES (?, ?)", (about, entry.seq))
     return digest
+
+
+_ABOUT = {"initiative", "task", "escalation", "note", "rule"}
+"""What of the portfolio an event says it is about, as `i3` or `n12`: by that it is found again."""
 
 
 def entries(connection: sqlite3.Connection, *, job_id: int | None = None, after: int = 0) -> Iterator[Entry]:
@@ -87,6 +94,17 @@ def named(connection: sqlite3.Connection, names: Collection[str], *, after: int,
     marks = ", ".join("?" * len(names))
     query = f"SELECT * FROM ledger WHERE name IN ({marks}) AND seq > ? ORDER BY seq LIMIT ?"  # noqa: S608
     return [Entry(**dict(row)) for row in connection.execute(query, (*names, after, limit))]
+
+
+def named_with_spaces(
+    connection: sqlite3.Connection, names: Collection[str], *, after: int, limit: int
+) -> list[tuple[Entry, str]]:
+    """The next events of some names after a known one, each with the space of its job."""
+    marks = ", ".join("?" * len(names))
+    query = f"""SELECT ledger.*, coalesce(jobs.space, '') AS space FROM ledger LEFT JOIN jobs ON jobs.id = ledger.job_id
+               WHERE ledger.name IN ({marks}) AND seq > ? ORDER BY seq LIMIT ?"""  # noqa: S608
+    rows = [dict(row) for row in connection.execute(query, (*names, after, limit))]
+    return [(Entry(**{name: row[name] for name in row if name != "space"}), row["space"]) for row in rows]
 
 
 def last(connection: sqlite3.Connection, job_id: int, name: EventName) -> Mapping[str, Json] | None:

@@ -19,9 +19,11 @@ from overlord.domain.conversation.argument import (
     ApprovalArgument,
     Argument,
     CommandError,
+    InitiativeArgument,
     JobArgument,
     PatternsArgument,
     SkillRef,
+    TaskArgument,
     Typed,
     WordsArgument,
     arguments_of,
@@ -42,7 +44,7 @@ from overlord.domain.conversation.look_argument import (
     NamedArgument,
 )
 from overlord.domain.decision import ApprovalRef
-from overlord.domain.text.reference import IssueRef, JobRef
+from overlord.domain.text.reference import InitiativeRef, IssueRef, JobRef, TaskRef
 from overlord.settings.assignment import SettingsArgument, assigned
 
 Record = TypeVar("Record")
@@ -172,7 +174,7 @@ def _sent(kind: Argument, value: Any) -> Any:
     match value:
         case JobRef():
             return str(value.number)
-        case IssueRef():
+        case IssueRef() | InitiativeRef() | TaskRef():
             return str(value)
         case ApprovalRef():
             return value.label
@@ -243,7 +245,7 @@ def _type(kind: Argument) -> Schema:
             return {"type": "array", "items": {"type": "string"}}
         case SettingsArgument():
             return {"type": "object"}
-        case JobArgument() | ApprovalArgument():
+        case JobArgument() | ApprovalArgument() | InitiativeArgument() | TaskArgument():
             return {"type": "string", "minLength": 1}
         case WordsArgument() if kind.missing:
             return {"type": "string", "minLength": 1, "maxLength": MOST_CHARS}

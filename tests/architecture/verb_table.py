@@ -8,10 +8,12 @@ from overlord.domain.conversation.access_argument import (
 )
 from overlord.domain.conversation.argument import (
     ApprovalArgument,
+    InitiativeArgument,
     IssueArgument,
     JobArgument,
     PatternsArgument,
     SkillArgument,
+    TaskArgument,
     WordsArgument,
     arguments_of,
 )
@@ -39,6 +41,8 @@ TYPED: dict[type, str] = {
     AccessRightArgument: "--right act",
     SpacesArgument: "--space owner/repo",
     DaysArgument: "--days 90",
+    InitiativeArgument: "i3",
+    TaskArgument: "i3.4",
 }
 """Kinds that are typed with an option, or by a name, whoever's argument they are."""
 

@@ -7,6 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from overlord.queries import registry
+from tests import portfolio_filled
 from tests.architecture import query_schemas
 from tests.cli.conftest import Filled, Overlord
 from tests.cli.test_drafts_typed import waits
@@ -26,6 +27,8 @@ WORDS = {
     "search": ("search", "add"),
     "note": ("knowledge", "show", "n1"),
     "rule-preview": ("rules", "preview", "Which cache do tokens need? Redis."),
+    "initiative": ("initiative", "i1"),
+    "task": ("task", "i1.4"),
 }
 
 
@@ -38,6 +41,7 @@ def test_what_is_printed_is_as_its_schema_says(filled: Filled, overlord: Overlor
         seen(connection)
         note(connection)
         rule(connection, "cache", "token")
+        portfolio_filled.fill(connection)
 
     filled(state)
     words = WORDS.get(name) or tuple((registry.find(name).terminal or name).split())

@@ -3,13 +3,17 @@
 import pytest
 
 from overlord.domain.text.reference import (
+    InitiativeRef,
     IssueRef,
     JobRef,
+    TaskRef,
+    initiative_in,
     is_full_name,
     issue_in,
     repository_in,
     space_named,
     target_in,
+    task_in,
 )
 from overlord.errors import NotFound, OverlordError, Refused
 
@@ -58,6 +62,15 @@ def test_what_is_meant_can_be_said() -> None:
     assert str(target_in("acme/calc#42")) == "acme/calc#42"
     assert (target_in("7"), target_in("#7")) == (JobRef(number=7), IssueRef(number=7))
     assert target_in("seven") is None
+
+
+def test_initiatives_and_tasks_are_named() -> None:
+    assert initiative_in("i3") == initiative_in("I3") == initiative_in("3") == InitiativeRef(number=3)
+    assert initiative_in("Faster-Start") == InitiativeRef(slug="faster-start")
+    assert task_in("i3.4") == task_in("3.#4") == TaskRef(initiative=3, number=4)
+    assert (str(initiative_in("3")), str(initiative_in("x-y")), str(task_in("3.4"))) == ("i3", "x-y", "i3.4")
+    assert [initiative_in(word) for word in ("", "../x", "-x", "a b", "x" * 65, "i3.4")] == [None] * 6
+    assert [task_in(word) for word in ("", "i3", "i3.", "4", "i3.4.5", "i1234567890.1")] == [None] * 6
 
 
 NAMES = (

@@ -14,14 +14,18 @@ from typing import Protocol, TypeVar, get_type_hints
 from minion.protocol import Scope, ScopeError
 from overlord.domain.decision import ApprovalKind, ApprovalRef
 from overlord.domain.text.reference import (
+    InitiativeRef,
     IssueRef,
     Target,
+    TaskRef,
     draft_in,
+    initiative_in,
     issue_in,
     number_in,
     proposal_in,
     repository_in,
     target_in,
+    task_in,
 )
 
 MOST_CHARS = 4000
@@ -229,6 +233,38 @@ class SkillArgument:
         if not _SKILL.fullmatch(name):
             raise typed.misread("Say which skill, by its name.", typed.usage, "skills")
         return SkillRef(name=name, space=space), after(words, skipped + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitiativeArgument:
+    """An initiative."""
+
+    noun: str = "the initiative"
+    help: str = "An initiative: i3, or its short name."
+
+    def read(self, words: str, typed: Typed) -> tuple[InitiativeRef, str]:
+        """Its noun before it may be left out."""
+        skipped = int(word(words, 0).casefold() == "initiative")
+        found = initiative_in(bare(word(words, skipped)))
+        if found is None:
+            raise typed.misread("Say which initiative, as in i3.", typed.usage, "portfolio")
+        return found, after(words, skipped + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskArgument:
+    """A task of an initiative."""
+
+    noun: str = "the task"
+    help: str = "A task: i3.4 is task 4 of initiative i3."
+
+    def read(self, words: str, typed: Typed) -> tuple[TaskRef, str]:
+        """Its noun before it may be left out."""
+        skipped = int(word(words, 0).casefold() == "task")
+        found = task_in(bare(word(words, skipped)))
+        if found is None:
+            raise typed.misread("Say which task, as in i3.4.", typed.usage, "portfolio")
+        return found, after(words, skipped + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,9 +11,9 @@ from overlord.domain.budgets.budget import Cost
 from overlord.domain.decision import Decision
 from overlord.domain.job import JobId, JobState
 from overlord.domain.portfolio.escalation import Escalation
+from overlord.domain.portfolio.files.goals import Goal
 from overlord.domain.portfolio.graph import graph_of
 from overlord.domain.portfolio.initiative import Initiative
-from overlord.domain.portfolio.priority import Priority
 from overlord.domain.portfolio.task import Task, TaskLink, TaskState
 
 
@@ -23,16 +23,6 @@ class Autonomy(StrEnum):
     CAUTIOUS = "cautious"
     PROACTIVE = "proactive"
     SCHEDULED = "scheduled"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Goal:
-    """Something that a space's OVERVIEW.md wants."""
-
-    title: str
-    text: str = ""
-    priority: Priority = Priority.NORMAL
-    paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +113,10 @@ class PortfolioView:
     raised: frozenset[str] = frozenset()
     """What was ever asked about, by the `about` of its decision."""
     conflicts: Sequence[Conflict] = ()
+    troubles: Mapping[int, str] = field(default_factory=dict)
+    """By task that is in progress, why its issue was not opened or not taken up."""
+    lead_troubles: Mapping[int, str] = field(default_factory=dict)
+    """The same of initiatives that are being planned."""
     last_served: Mapping[str, datetime] = field(default_factory=dict)
     """When a task of a repository was assigned last."""
 

@@ -1,4 +1,5 @@
-"""How people name things: a job by its number, an issue as `#42`, `owner/repo#42` or by its address, a repository by its name."""
+"""How people name things: a job by its number, an issue as `#42`, `owner/repo#42` or by its address, a repository by its name, an
+initiative as `i3`, a task of it as `i3.4`."""
 
 import re
 from collections.abc import Sequence
@@ -20,6 +21,10 @@ _ADDRESS = re.compile(
 _PLAIN = re.compile(_NUMBER)
 _PROPOSAL = re.compile(rf"[pP](?P<number>{_NUMBER})")
 _DRAFT = re.compile(rf"[dD](?P<number>{_NUMBER})")
+_INITIATIVE = re.compile(rf"[iI]?(?P<number>{_NUMBER})")
+_TASK = re.compile(rf"[iI]?(?P<initiative>{_NUMBER})\.#?(?P<number>{_NUMBER})")
+_SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_MOST_SLUG = 64
 _FULL_NAME = re.compile(_SPACE)
 _OWN_NAME = re.compile(_NAME)
 _REPOSITORY_ADDRESS = re.compile(rf"https?://[^\s/@]{{1,255}}/(?P<space>{_SPACE})(?:\.git)?/?")
@@ -49,6 +54,30 @@ class JobRef:
 Target = JobRef | IssueRef
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitiativeRef:
+    """An initiative: by its number, or by its slug where `number` is None."""
+
+    number: int | None = None
+    slug: str = ""
+
+    def __str__(self) -> str:
+        """As the store finds it: `initiatives.named`."""
+        return f"i{self.number}" if self.number is not None else self.slug
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRef:
+    """A task, by the number of its initiative and its own."""
+
+    initiative: int
+    number: int
+
+    def __str__(self) -> str:
+        """As the store finds it: `tasks.named`."""
+        return f"i{self.initiative}.{self.number}"
+
+
 def issue_in(word: str) -> IssueRef | None:
     """`#42`, `owner/repo#42`, or an issue's address; None for anything else."""
     found = _ISSUE.fullmatch(word) or _ADDRESS.fullmatch(word)
@@ -76,6 +105,20 @@ def draft_in(word: str) -> int | None:
     """A draft of a skill as people write it, `d3`; None for anything else."""
     found = _DRAFT.fullmatch(word)
     return int(found["number"]) if found else None
+
+
+def initiative_in(word: str) -> InitiativeRef | None:
+    """`i3`, `3`, or a slug as `faster-start`; None for anything else."""
+    if found := _INITIATIVE.fullmatch(word):
+        return InitiativeRef(number=int(found["number"]))
+    slug = word.casefold()
+    return InitiativeRef(slug=slug) if len(slug) <= _MOST_SLUG and _SLUG.fullmatch(slug) else None
+
+
+def task_in(word: str) -> TaskRef | None:
+    """`i3.4`; None for anything else."""
+    found = _TASK.fullmatch(word)
+    return TaskRef(initiative=int(found["initiative"]), number=int(found["number"])) if found else None
 
 
 def is_full_name(word: str) -> bool:

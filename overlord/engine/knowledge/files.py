@@ -31,7 +31,7 @@ from overlord.file_tree import FileTree, UnreadableFileError, digest_of
 from overlord.store import ledger
 from overlord.store.knowledge import notes
 from overlord.store.portfolio import files
-from overlord.store.portfolio.files import KnownFile
+from overlord.store.portfolio.files import FileState, KnownFile
 
 EVERY_S = 5.0
 """How often files are looked at, at most, while the daemon is at work."""
@@ -66,7 +66,7 @@ async def look(parts: Parts) -> Progress:
     places = [
         _Place(space=space, kind=kind) for space in ("", *parts.settings.repositories) for kind in NoteKind
     ]
-    known, signatures = await parts.database.read(lambda c: (files.every(c), notes.signatures(c)))
+    known, signatures = await parts.database.read(lambda c: (files.states(c), notes.signatures(c)))
     tree = FileTree(parts.home.root)
     found = await asyncio.to_thread(lambda: list(_changed(tree, places, known, signatures)))
     for item in found:
@@ -77,7 +77,7 @@ async def look(parts: Parts) -> Progress:
 def _changed(
     tree: FileTree,
     places: Sequence[_Place],
-    known: Mapping[str, KnownFile],
+    known: Mapping[str, FileState],
     signatures: Mapping[tuple[str, str], str],
 ) -> Sequence[_Read]:
     """Files that changed, or whose notes did, since they were last alike."""
@@ -100,15 +100,16 @@ def _read(tree: FileTree, place: _Place, mark: str) -> _Read:
 
 
 async def _bring_in_line(parts: Parts, tree: FileTree, found: _Read) -> None:
+    if found.trouble:
+        await _tell(parts, found, found.trouble)
+        return
     try:
-        if found.trouble:
-            raise BrokenFileError(found.trouble)
         file = await asyncio.to_thread(_parsed, parts, found)
         taking = partial(_take, found=found, file=file, at=parts.clock.now())
         new = await parts.database.write(Failpoint.FILES_READ, taking)
         content = new.text().encode()
         if content != (found.content or b"") and (new.bullets or found.content is not None):
-            await asyncio.to_thread(partial(tree.write, found.place.path, content, expected=found.digest))
+            await asyncio.to_thread(partial(tree.put, found.place.path, content, expected=found.digest))
     except BrokenFileError as error:
         await _tell(parts, found, str(error))
         return

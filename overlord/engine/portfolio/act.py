@@ -22,13 +22,15 @@ from overlord.domain.portfolio.cycle.action import (
     SayWaits,
 )
 from overlord.domain.portfolio.initiative import MOST_TITLE_CHARS, Initiative, InitiativeState
-from overlord.domain.portfolio.task import TaskState
+from overlord.domain.portfolio.task import MOST_SUBJECT_CHARS, Task, TaskState
 from overlord.domain.text.plain import defused_line, plain_line, quoted
 from overlord.engine.portfolio.lead_job import request_plan
 from overlord.engine.portfolio.task_issue import task_issue_text
+from overlord.errors import Refused
 from overlord.store import decisions
 from overlord.store.bootstrap import issue_requests
-from overlord.store.portfolio import escalations, initiatives, tasks
+from overlord.store.portfolio import escalations, facts, initiatives, tasks
+from overlord.verbs.commands import work_on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +88,10 @@ def _open_initiative(acting: Acting, action: OpenInitiative) -> str:
 
 
 def _change_initiative(acting: Acting, action: ChangeInitiative) -> str:
-    changes: dict[str, object] = {"state": action.state, "waits": ""}
+    changes: dict[str, Any] = {"state": action.state, "waits": ""}
+    before = initiatives.get(acting.connection, action.initiative_id)
+    if before.state is InitiativeState.PLANNING:
+        facts.mark_processed(acting.connection, before.space, before.issue_number)
     changed = initiatives.change(
         acting.connection,
         action.initiative_id,
@@ -130,30 +135,44 @@ def _request_plan(acting: Acting, action: RequestPlan) -> str:
 
 
 def _assign(acting: Acting, action: AssignTask) -> str:
-    """A task gets its issue once; one that has it goes on with that."""
+    """A task gets its issue once; one that has it is worked on there again."""
     connection, at = acting.connection, acting.at
     task = tasks.get(connection, action.task_id)
-    initiative = initiatives.get(connection, task.initiative_id)
+    changes: dict[str, Any] = {"state": TaskState.IN_PROGRESS, "waits": ""}
+    if task.issue_number is None:
+        changes["issue_request_id"] = _issue_request(acting, task)
+    elif not task.is_issue_closed:
+        try:
+            work_on(connection, task.space, task.issue_number, actor=acting.actor, at=at)
+        except Refused as error:
+            tasks.say_waits(connection, task.id, plain_line(str(error), limit=200))
+            return ""
+    tasks.change(connection, task.id, at=at, **changes)
+    return f"assigned {task.ref}"
+
+
+def _issue_request(acting: Acting, task: Task) -> int:
+    """The one request by which the task's issue is opened."""
+    if task.issue_request_id is not None:
+        issue_requests.try_again(acting.connection, task.issue_request_id)
+        return task.issue_request_id
+    initiative = initiatives.get(acting.connection, task.initiative_id)
     request = issue_requests.request(
-        connection,
+        acting.connection,
         space=task.space,
         kind=RequestKind.TASK,
-        title=plain_line(task.subject, limit=200),
+        title=plain_line(task.subject, limit=MOST_SUBJECT_CHARS),
         body=task_issue_text(task, initiative),
         options=RequestOptions(initiative=initiative.id, task=task.id),
         actor=acting.actor,
-        at=at,
-        issue_number=task.issue_number,
+        at=acting.at,
     )
-    tasks.change(
-        connection, task.id, at=at, state=TaskState.IN_PROGRESS, issue_request_id=request.id, waits=""
-    )
-    return f"assigned {task.ref}"
+    return request.id
 
 
 def _change_task(acting: Acting, action: ChangeTask) -> str:
     connection, before = acting.connection, tasks.get(acting.connection, action.task_id)
-    changes: dict[str, object] = {"state": action.state, "waits": ""}
+    changes: dict[str, Any] = {"state": action.state, "waits": ""}
     if action.is_failed:
         changes |= {"attempts": before.attempts + 1}
     if action.priority is not None:
@@ -163,13 +182,15 @@ def _change_task(acting: Acting, action: ChangeTask) -> str:
     if action.addressed:
         changes |= {"addressed": action.addressed}
     actor = action.actor or OVERLORD
+    if action.is_failed or action.state is TaskState.DONE:
+        facts.mark_processed(connection, before.space, before.issue_number)
     changed = tasks.change(connection, before.id, at=acting.at, actor=actor, reason=action.reason, **changes)
     if changed.has_ended:
         end_task(connection, changed, at=acting.at)
     return f"{changed.ref} is {changed.state.replace('_', ' ')}"
 
 
-def end_task(connection: sqlite3.Connection, task: tasks.Task, *, at: datetime) -> None:
+def end_task(connection: sqlite3.Connection, task: Task, *, at: datetime) -> None:
     """What belongs to a task that has ended ends with it."""
     for escalation in escalations.of_task(connection, task.id):
         if escalation.is_open:

@@ -6,7 +6,7 @@ from datetime import datetime
 from hashlib import sha256
 
 from overlord.domain.pause import EVERYTHING, Pause
-from overlord.domain.portfolio.task import LIVE, TaskState
+from overlord.domain.portfolio.task import ENDED, LIVE, Task, TaskState
 from overlord.domain.portfolio.view import Autonomy, PortfolioView, SpaceView
 from overlord.engine.portfolio.goals import goals_of
 from overlord.engine.portfolio.noted_conflicts import conflicts_in
@@ -41,13 +41,15 @@ def orient(
         keys=facts.keys(connection),
         raised=facts.raised(connection),
         conflicts=conflicts_in(connection),
+        troubles=facts.troubles(connection),
+        lead_troubles=facts.lead_troubles(connection),
         last_served=facts.last_served(connection),
     )
 
 
-def _ended(connection: sqlite3.Connection, initiative_ids: list[int]) -> list[tasks.Task]:
+def _ended(connection: sqlite3.Connection, initiative_ids: list[int]) -> list[Task]:
     """Ended tasks of unfinished initiatives: whether all have ended is asked of them."""
-    ended = tasks.of_states(connection, (TaskState.DONE, TaskState.CANCELLED))
+    ended = tasks.of_states(connection, ENDED)
     wanted = set(initiative_ids)
     return [task for task in ended if task.initiative_id in wanted]
 
@@ -107,7 +109,7 @@ _MARKS = (
     "SELECT count(*), max(id) FROM decisions WHERE about <> '' AND state = 'answered' AND NOT applied",
     "SELECT count(*), max(id) FROM decisions WHERE about <> '' AND state = 'open'",
     "SELECT state, count(*), max(updated_at) FROM notes GROUP BY state",
-    "SELECT path, digest FROM portfolio_files ORDER BY path",
+    "SELECT path, digest FROM portfolio_files WHERE path LIKE '%.md' ORDER BY path",
     "SELECT space, count(*) FROM pauses GROUP BY space",
     "SELECT count(*), max(updated_at) FROM jobs WHERE is_open",
     "SELECT count(*) FROM job_outcomes WHERE ended_on IS NOT NULL",

@@ -146,7 +146,7 @@ def check() -> Loaded:
 
 @app.command()
 def backup() -> Loaded:
-    """Write a backup, also while the daemon works: database, evidence, unfinished commits and overlord.yaml."""
+    """Write a backup, also while the daemon works: database, evidence, unfinished commits, the portfolio's files and overlord.yaml."""
     from overlord.entrypoints.cli.commands import backup
 
     return backup.backup

@@ -14,9 +14,11 @@ from overlord.domain.conversation.argument import (
     ApprovalArgument,
     Argument,
     CommandError,
+    InitiativeArgument,
     JobArgument,
     SkillArgument,
     SkillRef,
+    TaskArgument,
     Typed,
     WordsArgument,
     arguments_of,
@@ -38,7 +40,6 @@ from overlord.domain.conversation.look_argument import (
     FlagArgument,
     HoursArgument,
     NamedArgument,
-    RepositoryArgument,
     SpaceOptionArgument,
     Span,
 )
@@ -52,6 +53,7 @@ from overlord.entrypoints.cli.typed_argument import (
     KEYWORD,
     approval,
     argument,
+    of_portfolio,
     option,
     run_as,
     shown_approval,
@@ -218,8 +220,8 @@ def _value(kind: Argument, field: str, values: Mapping[str, Any]) -> object:
             return approval(kind, values[field], _only(kind))
         case SkillArgument():
             return SkillRef(name=values[field], space=values["space"] or None)
-        case RepositoryArgument():
-            return str(values[field])
+        case InitiativeArgument() | TaskArgument():
+            return of_portfolio(kind, values[field])
         case _:
             return values[field]
 

@@ -6,9 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from overlord.domain.conversation.argument import ApprovalArgument, SkillArgument
+from overlord.domain.conversation.argument import (
+    ApprovalArgument,
+    InitiativeArgument,
+    SkillArgument,
+    TaskArgument,
+)
 from overlord.domain.decision import ApprovalKind, ApprovalRef
-from overlord.domain.text.reference import number_in
+from overlord.domain.text.reference import InitiativeRef, TaskRef, initiative_in, number_in, task_in
 
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _NUMBERED = {
@@ -67,4 +72,13 @@ def approval(kind: ApprovalArgument, word: str, only: ApprovalKind | None) -> Ap
     found = reader.named(word)
     if found is None:
         raise typer.BadParameter(" or ".join(text for known, text in _NUMBERED.items() if known in kinds))
+    return found
+
+
+def of_portfolio(kind: InitiativeArgument | TaskArgument, word: str) -> InitiativeRef | TaskRef:
+    """The initiative or task that a word names. Raises typer.BadParameter, which is wrong usage."""
+    found = task_in(word) if isinstance(kind, TaskArgument) else initiative_in(word)
+    if found is None:
+        named = "a task as i3.4" if isinstance(kind, TaskArgument) else "an initiative as i3"
+        raise typer.BadParameter(f"give {named}")
     return found

@@ -23,12 +23,14 @@ from overlord.domain.conversation.access_argument import (
 from overlord.domain.conversation.argument import (
     ApprovalArgument,
     Argument,
+    InitiativeArgument,
     IssueArgument,
     JobArgument,
     PatternsArgument,
     SkillArgument,
     SkillRef,
     SpaceArgument,
+    TaskArgument,
     WordsArgument,
     arguments_of,
 )
@@ -37,12 +39,13 @@ from overlord.domain.decision import ApprovalKind
 from overlord.domain.decision import Verb as DecisionVerb
 from overlord.domain.interface import Interface
 from overlord.domain.person import Person
-from overlord.domain.text.reference import issue_in
+from overlord.domain.text.reference import IssueRef, issue_in
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.typed_argument import (
     KEYWORD,
     approval,
     argument,
+    of_portfolio,
     option,
     run_as,
     shown_approval,
@@ -126,10 +129,7 @@ def _value(kind: Argument, field: str, values: Mapping[str, Any], only: Approval
         case JobArgument():
             return state.target(typed)
         case IssueArgument():
-            found = issue_in(typed)
-            if found is None:
-                raise typer.BadParameter("give an issue as '#42', owner/repo#42 or its address")
-            return found
+            return _issue(typed)
         case SpaceArgument():
             return typed or None
         case TokenNameArgument() if not is_token_name(typed):
@@ -140,10 +140,20 @@ def _value(kind: Argument, field: str, values: Mapping[str, Any], only: Approval
             return SkillRef(name=typed, space=values["space"] or None)
         case ApprovalArgument():
             return approval(kind, typed, only)
+        case InitiativeArgument() | TaskArgument():
+            return of_portfolio(kind, typed)
         case WordsArgument() if kind.missing:
             return " ".join(typed)
         case _:
             return typed
+
+
+def _issue(word: str) -> IssueRef:
+    """Raises typer.BadParameter."""
+    found = issue_in(word)
+    if found is None:
+        raise typer.BadParameter("give an issue as '#42', owner/repo#42 or its address")
+    return found
 
 
 def patterns(words: list[str]) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ WAKING = (
         E.SPACE_ADDED,
         E.SPACE_REMOVED,
     ),
-    E.DISK_RECOVERED,
+    *(E.RULE_ADDED, E.RULE_REVOKED, E.DISK_RECOVERED),
 )
 """Facts after which a cycle may decide something else."""
 
@@ -49,14 +49,17 @@ def has_work(connection: sqlite3.Connection) -> bool:
 
 
 def jobs_of_issues(connection: sqlite3.Connection) -> Mapping[tuple[str, int], JobView]:
-    """The last job of each issue that was opened for an unfinished task or an unfinished initiative."""
+    """The last job of each issue that was opened for an unfinished task or an unfinished initiative, but for those whose end was taken
+    note of."""
     query = f"""WITH wanted AS (
                     SELECT space, issue_number FROM tasks WHERE state = 'in_progress' AND issue_number IS NOT NULL
                     UNION SELECT space, issue_number FROM initiatives
                     WHERE state IN ('planning', 'active') AND issue_number IS NOT NULL),
                 newest AS (SELECT max(jobs.id) AS id FROM wanted JOIN jobs USING (space, issue_number)
                     GROUP BY jobs.space, jobs.issue_number)
-                SELECT jobs.id, jobs.space, jobs.issue_number, {_COLUMNS} FROM newest JOIN jobs USING (id)"""  # noqa: S608 - constants
+                SELECT jobs.id, jobs.space, jobs.issue_number, {_COLUMNS} FROM newest JOIN jobs USING (id)
+                LEFT JOIN job_portfolio ON job_portfolio.job_id = jobs.id
+                WHERE NOT coalesce(job_portfolio.is_processed, 0)"""  # noqa: S608 - constants
     return {(row["space"], row["issue_number"]): _job(row) for row in connection.execute(query)}
 
 
@@ -214,3 +217,48 @@ def pulls_taken(connection: sqlite3.Connection) -> Mapping[str, int]:
                    OR EXISTS (SELECT 1 FROM sessions WHERE job_id = jobs.id AND sessions.state != 'ended'))
                GROUP BY space"""
     return {row["space"]: row["many"] for row in connection.execute(query)}
+
+
+def mark_processed(connection: sqlite3.Connection, space: str, issue_number: int | None) -> None:
+    """What became of the last job of an issue was taken note of, if that has ended."""
+    query = """INSERT INTO job_portfolio (job_id, is_processed)
+               SELECT id, 1 FROM jobs WHERE space = ? AND issue_number = ? AND NOT is_open ORDER BY id DESC LIMIT 1
+               ON CONFLICT (job_id) DO UPDATE SET is_processed = 1"""
+    connection.execute(query, (space, issue_number))
+
+
+def is_merged(connection: sqlite3.Connection, space: str, issue_number: int | None) -> bool:
+    """Whether the last job of an issue was merged."""
+    query = "SELECT state FROM jobs WHERE space = ? AND issue_number = ? ORDER BY id DESC LIMIT 1"
+    row = connection.execute(query, (space, issue_number)).fetchone()
+    return row is not None and row["state"] == JobState.COMPLETED
+
+
+def troubles(connection: sqlite3.Connection) -> Mapping[int, str]:
+    """By task that is in progress, why its issue was not opened or not taken up."""
+    query = """SELECT tasks.id, issue_requests.trouble AS why FROM tasks
+               JOIN issue_requests ON issue_requests.id = issue_request_id
+               WHERE tasks.state = 'in_progress' AND trouble <> ''
+               UNION ALL
+               SELECT tasks.id, wishes.answer FROM tasks JOIN wishes ON wishes.id = (
+                   SELECT max(id) FROM wishes AS last
+                   WHERE last.space = tasks.space AND last.number = tasks.issue_number)
+               WHERE tasks.state = 'in_progress' AND wishes.state = 'refused'
+               AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.space = tasks.space
+                               AND jobs.issue_number = tasks.issue_number AND is_open)"""
+    return {row["id"]: row["why"] for row in connection.execute(query)}
+
+
+def lead_troubles(connection: sqlite3.Connection) -> Mapping[int, str]:
+    """By initiative that is being planned, why its issue was not opened or not taken up."""
+    query = """SELECT initiatives.id, issue_requests.trouble AS why FROM initiatives
+               JOIN issue_requests ON issue_requests.id = issue_request_id
+               WHERE initiatives.state = 'planning' AND trouble <> ''
+               UNION ALL
+               SELECT initiatives.id, wishes.answer FROM initiatives JOIN wishes ON wishes.id = (
+                   SELECT max(id) FROM wishes AS last
+                   WHERE last.space = initiatives.space AND last.number = initiatives.issue_number)
+               WHERE initiatives.state = 'planning' AND wishes.state = 'refused'
+               AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.space = initiatives.space
+                               AND jobs.issue_number = initiatives.issue_number AND is_open)"""
+    return {row["id"]: row["why"] for row in connection.execute(query)}

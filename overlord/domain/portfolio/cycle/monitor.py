@@ -37,6 +37,11 @@ def monitor(view: PortfolioView) -> Iterator[Action]:
 
 def _of_task(view: PortfolioView, task: Task) -> Iterator[Action]:
     job = view.job_of(task.space, task.issue_number)
+    if (trouble := view.troubles.get(task.id)) and not view.is_asked(task.ref):
+        reason = plain_line(trouble, limit=300)
+        yield ChangeTask(task_id=task.id, state=TaskState.PENDING, reason=reason, is_failed=True)
+        yield _what_now(task, "its issue could not be taken up", reason)
+        return
     if job is None:
         return
     if job.id != task.job_id:
@@ -46,10 +51,9 @@ def _of_task(view: PortfolioView, task: Task) -> Iterator[Action]:
     if job.state is JobState.COMPLETED:
         yield from _merged(view, task, job)
     elif not view.is_asked(task.ref):
-        yield ChangeTask(
-            task_id=task.id, state=TaskState.PENDING, reason=ending_of(job.ending), is_failed=True
-        )
-        yield _what_now(task, job)
+        why = ending_of(job.ending)
+        yield ChangeTask(task_id=task.id, state=TaskState.PENDING, reason=why, is_failed=True)
+        yield _what_now(task, why, f"Job {job.id} worked on it, and {why}.")
 
 
 def ending_of(name: str) -> str:
@@ -82,29 +86,35 @@ def _merged(view: PortfolioView, task: Task, job: JobView) -> Iterator[Action]:
         )
 
 
-def _what_now(task: Task, job: JobView) -> Ask:
-    why = ending_of(job.ending)
+def _what_now(task: Task, why: str, body: str) -> Ask:
     return Ask(
         about=task.ref,
         space=task.space,
         subject=Subject.TASK_ENDED,
         kind=DecisionKind.DECISION,
         title=f"{task.ref} {plain_line(task.subject, limit=100)}: {why}; what now?",
-        body=f"Job {job.id} worked on it, and {why}. Other tasks go on.",
+        body=f"{body}\n\nOther tasks go on.",
         verbs=(Verb.RETRY, Verb.DROP),
         blocks=f"task {task.ref}",
     )
 
 
 def _of_lead(view: PortfolioView, initiative: Initiative) -> Iterator[Action]:
+    if view.is_asked(initiative.ref):
+        return
+    if trouble := view.lead_troubles.get(initiative.id):
+        yield from _planning_ended(initiative, plain_line(trouble, limit=300))
+        return
     job = view.job_of(initiative.space, initiative.issue_number)
     if job is None:
         return
     if job.id != initiative.job_id:
         yield NoteJob(job_id=job.id, initiative_id=initiative.id)
-    if not job.is_over or job.state is JobState.COMPLETED or view.is_asked(initiative.ref):
-        return
-    why = ending_of(job.ending)
+    if job.is_over and job.state is not JobState.COMPLETED:
+        yield from _planning_ended(initiative, f"Job {job.id} planned it, and {ending_of(job.ending)}.")
+
+
+def _planning_ended(initiative: Initiative, why: str) -> Iterator[Action]:
     yield ChangeInitiative(
         initiative_id=initiative.id, state=InitiativeState.PAUSED, reason=f"its planning ended: {why}"
     )
@@ -114,7 +124,7 @@ def _of_lead(view: PortfolioView, initiative: Initiative) -> Iterator[Action]:
         subject=Subject.PLANNING_ENDED,
         kind=DecisionKind.DECISION,
         title=f"{initiative.ref} {plain_line(initiative.title, limit=100)}: its planning ended; what now?",
-        body=f"Job {job.id} planned it, and {why}.",
+        body=why,
         verbs=(Verb.RETRY, Verb.DROP),
         blocks=f"initiative {initiative.ref}",
     )
