@@ -17,7 +17,7 @@ from overlord.domain.space_rotation import Waiting, in_turn
 from overlord.engine.contracts import plan_gate
 from overlord.engine.intake import poll
 from overlord.engine.issues.projection import projection_key
-from overlord.engine.portfolio import escalations, issue_steps
+from overlord.engine.portfolio import issue_steps
 from overlord.engine.portfolio import steps as portfolio_steps
 from overlord.engine.portfolio.issue_steps import IssueStep
 from overlord.engine.proposals import raise_proposals
@@ -66,8 +66,6 @@ class Due:
     """Messages to jobs whose author is to be told, in a comment, what became of them."""
     requested: Sequence[int]
     """Issues that people asked for, and that are to be opened."""
-    is_escalated: bool
-    """Whether something that sessions escalated is to be looked at, or was answered."""
     opened: Sequence[int]
     """Those whose author is to be told, in a comment, what became of them."""
     is_plan_due: bool = False
@@ -106,7 +104,6 @@ def look(
         drafts=drafts.moving(connection),
         read=[message.id for message in steering.to_acknowledge(connection)],
         requested=[item.id for item in issue_requests.unopened(connection)],
-        is_escalated=escalations.is_due(connection),
         opened=[item.id for item in issue_requests.to_acknowledge(connection)],
         is_plan_due=plan_gate.is_due(connection),
         portfolio=portfolio_steps.due(connection, parts),

@@ -26,7 +26,7 @@ from overlord.engine.evaluation import evaluate
 from overlord.engine.hooks import observe
 from overlord.engine.intake import open_requested, poll
 from overlord.engine.issues import projection
-from overlord.engine.portfolio import escalations, issue_steps
+from overlord.engine.portfolio import issue_steps
 from overlord.engine.portfolio import steps as portfolio_steps
 from overlord.engine.proposals import open_approved, raise_proposals
 from overlord.engine.retention import clear_up, disk_shortage, environments
@@ -161,8 +161,6 @@ class Tick:
         for name in found.polls:
             key = f"poll {name}"
             wanted[key] = self._act(key, None, partial(poll.poll, parts, RepositoryName(name)), space=name)
-        if found.is_escalated:
-            wanted["escalations"] = self._act("escalations", None, partial(escalations.step, parts))
         if found.is_news:
             wanted["propose"] = self._act("propose", None, partial(raise_proposals.step, parts))
         if found.is_plan_due:

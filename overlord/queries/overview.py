@@ -36,11 +36,10 @@ from overlord.domain.inquiry import (
 from overlord.domain.job import Job, JobId, JobState
 from overlord.domain.model_fault import ModelOutage
 from overlord.domain.pause import name_of
-from overlord.domain.portfolio.escalated import Affected, task_blocked
-from overlord.domain.portfolio.escalation import Escalation
 from overlord.domain.session import Session
 from overlord.domain.space_rotation import Lane, Waiting, in_turn
 from overlord.domain.text.plain import count
+from overlord.queries import portfolio_brief as portfolio
 from overlord.settings.load import Settings, added_repositories, source_of
 from overlord.settings.space import OVER_ALL, SECTIONS
 from overlord.store import decisions, job_history, jobs, ledger, sessions
@@ -48,7 +47,6 @@ from overlord.store.budgets import costs, exchanges, grants, model_outages
 from overlord.store.budgets.exchanges import BudgetBalance
 from overlord.store.checks import evaluations
 from overlord.store.conversation import steering
-from overlord.store.portfolio import initiatives, tasks
 from overlord.store.proposals import proposals
 from overlord.store.skills import drafts
 from overlord.store.spaces import managed, pauses, settings_notes, spaces, untested_policies
@@ -140,20 +138,12 @@ def _open_decision(
     connection: sqlite3.Connection, decision: Decision, known: Mapping[JobId, Job]
 ) -> OpenDecision:
     if decision.job_id is None:
-        return OpenDecision(decision=decision, space=decision.space)
+        return portfolio.open_decision(connection, decision)
     job = known.get(decision.job_id) or jobs.get(connection, decision.job_id)
-    return OpenDecision(decision=decision, space=job.space, issue_number=job.issue.number)
-
-
-def affected_by(connection: sqlite3.Connection, escalation: Escalation) -> Affected:
-    """What an escalation is of, and what it blocks, in the words people know."""
-    number = escalation.initiative_id
-    name = initiatives.get(connection, number).slug if number is not None else ""
-    blocks = "entire initiative" if escalation.blocks_initiative else "nothing"
-    if escalation.task_id is not None:
-        task = tasks.get(connection, escalation.task_id)
-        blocks = task_blocked(task.number, task.subject)
-    return Affected(initiative=name, blocks=blocks)
+    of = portfolio.initiative_of_job(connection, job)
+    return OpenDecision(
+        decision=decision, space=job.space, issue_number=job.issue.number, initiative=of.slug if of else ""
+    )
 
 
 def managed_repositories(connection: sqlite3.Connection, settings: Settings) -> tuple[ManagedRepository, ...]:
@@ -396,4 +386,8 @@ def brief(connection: sqlite3.Connection, *, since: datetime, at: datetime) -> B
         spent=costs.since(connection, since),
         proposed=tuple(proposals.raised_since(connection, since)),
         drafts=tuple(drafts.waiting(connection)),
+        done=portfolio.done_since(connection, since),
+        resolved=portfolio.answered_since(connection, since),
+        noted=portfolio.noted_since(connection, since),
+        going_on=portfolio.going_on(connection),
     )

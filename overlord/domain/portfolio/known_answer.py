@@ -25,6 +25,7 @@ class KnownAnswer:
 
     answer: str
     cites: str
+    rule_id: int | None = None
 
 
 class _Reply(BaseModel):
@@ -56,11 +57,6 @@ def takes_note(escalation: Escalation, note: Note) -> bool:
 def takes_model(escalation: Escalation) -> bool:
     """Whether a model may be asked which note answers it."""
     return escalation.type is not EscalationType.APPROVAL and TIERS[escalation.kind] is Tier.ORCHESTRATOR
-
-
-def same_question(one: str, other: str) -> bool:
-    """Whether two questions are the same but for case, spaces and signs."""
-    return bool(words := _WORD.findall(one.casefold())) and words == _WORD.findall(other.casefold())
 
 
 def fingerprint(escalation: Escalation, notes: Sequence[Note]) -> str:

@@ -27,7 +27,7 @@ from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.errors import ModelRefused, ModelUnavailable, Refused
 from overlord.failpoints import Failpoint
-from overlord.queries import overview
+from overlord.queries import portfolio_brief
 from overlord.store import decisions, jobs, sessions
 from overlord.store.knowledge import notes
 from overlord.store.portfolio import cycles, escalations, known
@@ -90,6 +90,7 @@ def _settle(
     found = known.answer_of(connection, draft, at=at) or found
     if found is not None:
         by = OVERLORD
+        known.note_used(connection, found, at=at)
         resolved = escalations.resolve(connection, number, found.answer, by=by, cites=found.cites, at=at)
         _go_on(connection, resolved, by=by, at=at)
         return
@@ -97,7 +98,7 @@ def _settle(
     is_approvers = draft.kind in escalated.OF_APPROVERS and parts.settings.approvers(draft.space)
     asked = escalated.as_decision(
         draft,
-        overview.affected_by(connection, draft),
+        portfolio_brief.affected_by(connection, draft),
         path=path,
         audience=Audience.APPROVER if is_approvers else Audience.WRITER,
         at=at,
@@ -221,8 +222,6 @@ def _resume(connection: sqlite3.Connection, resolved: Escalation, *, by: str, at
 def _withdraw(connection: sqlite3.Connection, *, escalation: Escalation, at: datetime) -> None:
     """Nobody needs an answer any more: what waits of it was ended."""
     escalations.withdraw(connection, escalation.id, reason="what it is about has ended", at=at)
-    if escalation.decision_id is not None:
-        decisions.supersede(connection, decisions.get(connection, escalation.decision_id), at=at)
     _resume(connection, escalation, by=OVERLORD, at=at)
 
 

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from overlord.engine.portfolio import cycle, discovered, files
+from overlord.engine.portfolio import cycle, day, discovered, escalations, files
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 
@@ -37,6 +37,8 @@ STEPS: Mapping[str, PortfolioStep] = {
     "cycle": PortfolioStep(
         is_due=lambda c, parts: cycle.is_due(c, parts.settings, parts.clock.now()), step=cycle.step
     ),
+    "escalations": PortfolioStep(is_due=lambda c, _parts: escalations.is_due(c), step=escalations.step),
+    "day": PortfolioStep(is_due=day.is_due, step=day.step),
 }
 
 

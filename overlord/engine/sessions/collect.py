@@ -38,6 +38,7 @@ from overlord.engine.contracts import carry_on, consult, escalate, plan
 from overlord.engine.contracts.carry_on import Way
 from overlord.engine.contracts.move import Move
 from overlord.engine.contracts.plan import PlanWork
+from overlord.engine.portfolio import escalated_wait
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.scope.allow import by_commit, scope_of, settled
@@ -48,7 +49,6 @@ from overlord.store import decisions, jobs, sessions
 from overlord.store.budgets import model_outages
 from overlord.store.checks import evaluations
 from overlord.store.contracts import plan_files, role_notes
-from overlord.store.portfolio import waits
 
 DIFF_BYTES = 2_000_000
 """Of a session's diff that are kept."""
@@ -256,7 +256,7 @@ def _stopped_short(  # noqa: PLR0917
     subject, body = _question(session, over.ending, verdict, work)
     if subject is Subject.STOPPED_SHORT and (outage := _outage(connection, session)) is not None:
         subject, body = Subject.MODEL, outage.verdict(at)
-    if subject is Subject.BLOCKED and _waits_for_escalations(connection, job, session, work, data, at=at):
+    if subject is Subject.BLOCKED and escalated_wait.begin(connection, session, data, head=work.head, at=at):
         return
     turn = Turn.of(parts.contract_of(connection, job), job)
     move = Move(connection=connection, parts=parts, job=job, turn=turn, data=data)
@@ -275,33 +275,6 @@ def _stopped_short(  # noqa: PLR0917
     options = (session.exhausted.amount,) if subject is Subject.BUDGET and session.exhausted else ()
     asked = ask(jobs.get(connection, job.id), subject, body, at=at, options=options)
     decisions.raise_decision(connection, asked)
-
-
-def _waits_for_escalations(
-    connection: sqlite3.Connection,
-    job: Job,
-    session: Session,
-    work: _Work,
-    data: dict[str, Json],
-    *,
-    at: datetime,
-) -> bool:
-    """Whether a session that says it is blocked has escalated what blocks it: then nobody is asked a second time. The job waits without
-    a place, and goes on once that is resolved; at once where it just was."""
-    asked = waits.open_of_job(connection, job.id)
-    is_answered = not asked and waits.has_unread_answer(connection, session)
-    if not asked and not is_answered:
-        return False
-    reason = (
-        f"waits for {', '.join(item.ref for item in asked)}: {defused_line(asked[0].question)[:200]}"
-        if asked
-        else ""
-    )
-    event = EventName.SESSION_STOPPED_SHORT
-    jobs.move(connection, job.id, event, at=at, data=data, head_sha=work.head, losses=0, reason=reason)
-    if is_answered:
-        jobs.move(connection, job.id, EventName.WORK_RESUMED, at=at, data=data)
-    return True
 
 
 def _keep_plan(

@@ -89,6 +89,7 @@ def _keep(
     found = known.answer_of(connection, made, at=at)
     if found is None:
         return made
+    known.note_used(connection, found, at=at)
     resolved = escalations.resolve(connection, made.id, found.answer, by="overlord", cites=found.cites, at=at)
     escalations.mark_delivered(connection, made.id)
     return resolved

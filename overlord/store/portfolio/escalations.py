@@ -9,7 +9,7 @@ from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
 from overlord.domain.portfolio.escalation import Escalation, EscalationState
 from overlord.domain.session import Session
 from overlord.errors import NotFound
-from overlord.store import ledger
+from overlord.store import decisions, ledger
 from overlord.store.rows import insert, select, update
 
 _OPEN = "state IN ('draft', 'pending')"
@@ -72,10 +72,12 @@ def resolve(
 
 
 def withdraw(connection: sqlite3.Connection, number: int, *, reason: str, at: datetime) -> None:
-    """Nobody needs its answer any more."""
+    """Nobody needs its answer any more: whoever was asked is asked no longer."""
     before = get(connection, number)
     if before.is_open:
         update(connection, "escalations", number, {"state": EscalationState.WITHDRAWN, "resolved_at": at})
+        if before.decision_id is not None:
+            decisions.supersede(connection, decisions.get(connection, before.decision_id), at=at)
         withdrawn = replace(before, state=EscalationState.WITHDRAWN)
         _append(
             connection,
@@ -120,7 +122,7 @@ def of_initiative(connection: sqlite3.Connection, initiative_id: int) -> list[Es
 
 
 def of_task(connection: sqlite3.Connection, task_id: int) -> list[Escalation]:
-    """Those that block a task, oldest first."""
+    """Those that block a task, or blocked it, oldest first."""
     return select(connection, Escalation, "SELECT * FROM escalations WHERE task_id = ? ORDER BY id", task_id)
 
 

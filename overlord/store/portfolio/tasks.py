@@ -154,6 +154,12 @@ def of_states(connection: sqlite3.Connection, states: Collection[TaskState]) -> 
     return select(connection, Task, query, *map(str, states))
 
 
+def completed_since(connection: sqlite3.Connection, since: datetime) -> list[Task]:
+    """Those that were done from a moment on, the first of them first."""
+    query = "SELECT * FROM tasks WHERE state = 'done' AND completed_at >= ? ORDER BY completed_at, id"
+    return select(connection, Task, query, since.isoformat())
+
+
 def of_issue(connection: sqlite3.Connection, space: str, number: int) -> Task | None:
     """The one that an issue was opened for."""
     query = "SELECT * FROM tasks WHERE space = ? AND issue_number = ?"

@@ -212,4 +212,11 @@ PORTFOLIO = (
         UPDATE job_outcomes SET ended_at = NEW.at, ended_on = date(NEW.at), ending = NEW.name
         WHERE job_id = NEW.job_id AND ended_at IS NULL;
         END""",
+    # What is told of an initiative, a task or a note is found among years of facts.
+    """CREATE TABLE ledger_about (
+        about TEXT NOT NULL,
+        seq INTEGER NOT NULL REFERENCES ledger (seq),
+        PRIMARY KEY (about, seq)
+    ) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX jobs_by_issue ON jobs (space, issue_number)",
 )
