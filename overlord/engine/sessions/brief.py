@@ -107,7 +107,9 @@ async def work_session(
 
 async def _portfolio(parts: Parts, job: Job, base: Sha, listing: Mapping[str, str]) -> PortfolioBrief | None:
     """Where its initiative stands, where it is of one, and what was learned."""
-    return await recall.with_notes(parts, job, await told.portfolio_brief(parts, job), base=base, listing=listing)
+    return await recall.with_notes(
+        parts, job, await told.portfolio_brief(parts, job), base=base, listing=listing
+    )
 
 
 def _said(known: "_Context", given: Given, *, is_asked: bool) -> dict[str, Any]:
