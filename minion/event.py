@@ -9,6 +9,7 @@ class EventKind(StrEnum):
 
     HEARTBEAT = "heartbeat"
     PROGRESS = "progress"
+    EXPLORING = "exploring"  # what an exploration inside a turn is at; it is no turn of the session's own
     QUESTION = "question"
     LOG = "log"
     CALLED = "called"  # a tool was used; told where the brief asks for it

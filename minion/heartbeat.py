@@ -29,6 +29,10 @@ class Heartbeat:
         self._turn = turn
         self._events.put(Event(kind=EventKind.PROGRESS, turn=turn, text=text[:500]))
 
+    def exploring(self, turn: int, text: str) -> None:
+        """Tell what an exploration is at, inside a turn of the session."""
+        self._events.put(Event(kind=EventKind.EXPLORING, turn=turn, text=f"explores: {text}"[:500]))
+
     @contextmanager
     def timing(self, turn: int, tool: str) -> Iterator[None]:
         """Tell of the use of a tool, once the block is left, where it is wanted."""

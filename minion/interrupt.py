@@ -5,6 +5,7 @@ an ending never leaves half a change behind. Only the first signal counts.
 """
 
 import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -18,6 +19,8 @@ class Interrupts:
     def __init__(self) -> None:
         self._reason: str | None = None
         self._waiting = False
+        self.is_ending = False
+        """Whether the session was told to end, or ends already; for threads beside the main one, which nothing interrupts."""
 
     def listen(self) -> None:
         """Take over the signals; only the main thread may."""
@@ -34,10 +37,14 @@ class Interrupts:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signal.signal(signal.SIGALRM, signal.SIG_IGN)
         self._reason = None
+        self.is_ending = True
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """What runs inside may end with Interrupted at any moment."""
+        """What runs inside may end with Interrupted at any moment. In another thread than the main one nothing is interrupted."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
         self._waiting = True
         try:
             self._check()
@@ -46,6 +53,7 @@ class Interrupts:
             self._waiting = False
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        self.is_ending = True
         if self._reason is None:
             self._reason = "terminated" if number == signal.SIGTERM else "time_limit"
             if self._waiting:

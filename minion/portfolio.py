@@ -6,15 +6,37 @@ A part of `minion/protocol.py`, and used from there. Texts of notes, tasks and p
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = (
-    *("PortfolioTool", "KnownNote", "TaskText", "ResolvedText", "PortfolioBrief"),
-    *("PLAN_PATH", "PlannedTask", "ProposedPlan", "PlanVerdict"),
-    *("TASKS_PATH", "NewTask", "TaskKept"),
-    *("KNOWLEDGE_PATH", "NoteTest", "NewNote", "NoteKept", "NotesFound"),
-    *("ESCALATIONS_PATH", "Suggestion", "NewEscalation", "EscalationKept"),
-    *("COMPLETION_PATH", "Addressed", "Completion", "CompletionVerdict"),
-    *("IDLE_PATH", "StopRequest", "StopVerdict", "MOST_REFUSALS"),
-)
+__all__ = [
+    "COMPLETION_PATH",
+    "ESCALATIONS_PATH",
+    "IDLE_PATH",
+    "KNOWLEDGE_PATH",
+    "MOST_REFUSALS",
+    "PLAN_PATH",
+    "TASKS_PATH",
+    "Addressed",
+    "Completion",
+    "CompletionVerdict",
+    "EscalationKept",
+    "KnownNote",
+    "NewEscalation",
+    "NewNote",
+    "NewTask",
+    "NoteKept",
+    "NoteTest",
+    "NotesFound",
+    "PlanVerdict",
+    "PlannedTask",
+    "PortfolioBrief",
+    "PortfolioTool",
+    "ProposedPlan",
+    "ResolvedText",
+    "StopRequest",
+    "StopVerdict",
+    "Suggestion",
+    "TaskKept",
+    "TaskText",
+]
 
 PLAN_PATH = "/session/plan"  # POST ProposedPlan -> PlanVerdict; a lead alone
 TASKS_PATH = "/session/tasks"  # POST NewTask -> TaskKept

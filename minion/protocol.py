@@ -70,6 +70,9 @@ GEMINI_PATH = "/v1beta/models"  # Google's wire: /v1beta/models/NAME:streamGener
 MODELS_PATH = "/v1/models"
 MCP_PATH = "/session/mcp"  # an MCP server of the settings: /session/mcp/NAME
 
+EXPLORATION = "You explore"
+"""How the first message of an exploration begins, by which a transcript knows its exchanges."""
+
 PROTECTED_ALWAYS = (".git", ".nebulus")
 """Top-level names no ordinary session writes, in any spelling of case."""
 PROTECTED_UNLESS_NAMED = (".github/workflows",)

@@ -11,6 +11,7 @@ from minion.workspace.scope import Territory
 from minion.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
+    from minion.heartbeat import Heartbeat
     from minion.tools.tool import Tool
 
 
@@ -26,12 +27,17 @@ class Session:
     interrupts: Interrupts
     turn: int = 0
     questions: int = 0
+    explorations: int = 0
+    refusals: int = 0
+    """How often it wanted to end and was told why it may not yet."""
     warned: bool = False
     """Whether the model was told once that its finished work looks wrong."""
     is_contract_settled: bool = False
     """Whether the contract it proposed last is valid, or no proposal is left to it."""
     server_tools: "Mapping[str, Tool]" = field(default_factory=dict)
     """Tools of MCP servers, where the native agent has some."""
+    beat: "Heartbeat | None" = None
+    """What tells people how far it is."""
 
     @property
     def ending(self) -> str:

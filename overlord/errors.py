@@ -117,6 +117,11 @@ class ForgeTooLarge(ForgeRefused):
     """What was asked for is more than the forge lists, or than is read here."""
 
 
+class ForgeUnsupported(ForgeRefused):
+    """The forge does not have what was asked for, as an older GitHub Enterprise Server has no sub-issues. Nothing was done, and
+    nothing is missing: work goes on without."""
+
+
 class ForgeMissing(ForgeRefused):
     """No such repository, issue or pull request, or none that we may see."""
 

@@ -136,6 +136,7 @@ class Failpoint(StrEnum):
     DRAFT_COMPARED = "draft_compared"
 
     MODEL_OUTAGE_NOTED = "model_outage_noted"
+    HOOK_POSITION_NOTED = "hook_position_noted"
 
     CYCLE_ASKED = "cycle_asked"
     CYCLE_RUN = "cycle_run"
@@ -188,6 +189,11 @@ class Failpoint(StrEnum):
     ANSWER_REVIEW = "answer_review"
     OPEN_ISSUE = "open_issue"
     CLOSE_ISSUE = "close_issue"
+    REOPEN_ISSUE = "reopen_issue"
+    EDIT_ISSUE = "edit_issue"
+    ADD_SUB_ISSUE = "add_sub_issue"
+    ADD_BLOCKED_BY = "add_blocked_by"
+    REMOVE_BLOCKED_BY = "remove_blocked_by"
     DELETE_BRANCH = "delete_branch"
     POST_MESSAGE = "post_message"
     EDIT_MESSAGE = "edit_message"

@@ -120,6 +120,8 @@ class AgentSession:
         if held := self._messages():
             return held
         words = f"{found.text}\n{found.more}".strip()
+        if held := self._refusal(Outcome.BLOCKED, words):
+            return held
         event = ""
         if (terms := self._session.brief.terms) is not None:
             from minion.tools.contract_tools import NEEDS_ESCALATION  # most sessions have no contract's terms
@@ -184,7 +186,10 @@ class AgentSession:
         try:
             tree = self._session.workspace.snapshot()
             changed = self._session.workspace.changed(tree)
-            if told := self._doubt(changed, outcome or "done", found):
+            lists = () if found is None else (found.learnings, found.follow_ups)
+            if told := self._doubt(changed, outcome or "done", found) or self._refusal(
+                Outcome.COMPLETE, summary, *lists
+            ):
                 return told
             self._session.workspace.save(summary or "The work of the agent", tree)
         except GitFailed as error:
@@ -198,6 +203,14 @@ class AgentSession:
                 made, replies=found.replies, learnings=found.learnings, follow_ups=found.follow_ups
             )
         return submitted(self._session, self._beat, made)
+
+    def _refusal(self, outcome: Outcome, summary: str, *lists: tuple[str, ...]) -> str:
+        """Why a session of the portfolio may not end yet. An agent without tools could not do what it is told, and is not asked."""
+        if self._session.brief.portfolio is None or self._tools is None:
+            return ""
+        from minion.tools.stopping import refusal  # few sessions are of the portfolio
+
+        return refusal(self._session, outcome, summary[:LONGEST_SUMMARY], *lists)
 
     def _unanswered(self, summary: str) -> Report | str:
         """A consultation is answered by its tool and by nothing else."""

@@ -4,12 +4,11 @@ A turn is one reply of the model, and puts exactly one assistant message into th
 ending, the work so far is pushed first.
 """
 
-import re
 import threading
-from typing import Any
 
 from minion.errors import Interrupted, ModelFailed, OutOfBudget, SessionApiRefused, ToolError
 from minion.heartbeat import Heartbeat
+from minion.native.asking import FRUITLESS_REPLIES, next_reply
 from minion.native.conversation import Conversation, bounded
 from minion.native.ending import interrupted, stopped, submitted
 from minion.native.mailbox import NOT_ENDED, Mailbox
@@ -20,16 +19,8 @@ from minion.tools.registry import perform
 from minion.tools.tool import Submission
 
 RESCUE_EVERY_TURNS = 10
-FRUITLESS_REPLIES = 3
-"""Replies in a row without a tool call after which the model is given up."""
 WARNED_TURNS = 5
-TIGHT = 0.3
-"""The share of itself a conversation is brought to when the model says it is too long."""
 
-_TOO_LONG = re.compile(
-    r"context.(length|window)|maximum context|prompt is too long|token count.*exceed|too many (input )?tokens",
-    re.I,
-)
 _NUDGES = {
     Flaw.NONE: "You called no tool. Go on with the task, or end it with task_complete or task_blocked.",
     Flaw.EMPTY: "Your reply was empty. Go on with a tool call, or end with task_complete or task_blocked.",
@@ -71,7 +62,7 @@ class Agent:
                 self._push_rescue(turn - 1)
             for text in self._mailbox.take(turn):
                 self._conversation.add("user", text)
-            reply = self._ask(turn)
+            reply = next_reply(self._model, self._conversation, turn, self._session.interrupts.waiting)
             with self._session.interrupts.waiting():
                 self._session.workspace.wait()
             self._conversation.add_message(reply.message)
@@ -89,22 +80,6 @@ class Agent:
                 return self._stopped(Outcome.ERROR, "tool_errors", summary)
         return self._stopped(Outcome.ERROR, "turn_limit", f"The limit of {limits.turns} turns was reached.")
 
-    def _ask(self, turn: int) -> Reply:
-        for _ in range(FRUITLESS_REPLIES):
-            with self._session.interrupts.waiting():
-                reply = self._complete(turn)
-            if reply.flaw is not Flaw.UNREADABLE:
-                return reply
-        raise ModelFailed(f"{FRUITLESS_REPLIES} answers of the model in a row were no completion at all.")
-
-    def _complete(self, turn: int) -> Reply:
-        try:
-            return self._model.complete(self._conversation, turn)
-        except SessionApiRefused as error:
-            if not _is_too_long(error) or not self._conversation.shorten(TIGHT):
-                raise
-            return self._model.complete(self._conversation, turn)
-
     def _nudge(self, reply: Reply) -> None:
         self._fruitless += 1
         self._conversation.add("user", _NUDGES[reply.flaw].replace("task_complete", self._session.ending))
@@ -113,7 +88,7 @@ class Agent:
     def _do(self, reply: Reply) -> Submission | None:
         """Make every call of a reply, in order; a submission after a call that failed is not taken."""
         self._fruitless = 0
-        self._beat.progress(self._session.turn, "; ".join(_described(call) for call in reply.calls))
+        self._beat.progress(self._session.turn, reply.in_words)
         failed = 0
         for number, call in enumerate(reply.calls, 1):
             try:
@@ -150,15 +125,3 @@ class Agent:
         message = f"Work in progress, turn {turn}"
         target = self._session.workspace.rescue
         threading.Thread(target=target, args=(message,), name="rescue", daemon=True).start()
-
-
-def _is_too_long(error: SessionApiRefused) -> bool:
-    return error.status == 413 or (error.status == 400 and _TOO_LONG.search(str(error)) is not None)
-
-
-def _described(call: ToolCall) -> str:
-    subject: Any = next((call.arguments[name] for name in _SUBJECTS if name in call.arguments), "")
-    return f"{call.name} {str(subject)[:120]}".strip()
-
-
-_SUBJECTS = ("path", "command", "pattern", "question", "summary", "reason", "name")

@@ -75,7 +75,7 @@ def words_for(brief: Brief) -> Words:
         blocked="task_blocked" if has_tools else "NEEDS_ESCALATION",
         ask="ask_question" if has_tools else "a QUESTION",
         starter="your shell",
-        loads_skills=has_tools,
+        has_tools=has_tools,
     )
 
 

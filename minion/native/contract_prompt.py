@@ -15,6 +15,8 @@ from minion.native.prompt import (
     WORLD_CHARS,
     Layer,
     Words,
+    briefing_parts,
+    duty_parts,
     facts,
     fenced,
     findings_text,
@@ -67,6 +69,8 @@ def _identity(brief: Brief, terms: Terms, fence: str) -> Iterator[tuple[str, str
     for intro, source, text in told:
         if text:
             yield "contract", f"{intro}\n{fenced(fence, source, text, ISSUE_CHARS)}\n"
+    if terms.consultation is None:
+        yield from (("program", text) for text in duty_parts(brief))
     if brief.findings:
         yield "evaluation", findings_text(brief, fence, _revision(terms, words))
 
@@ -95,6 +99,7 @@ def _revision(terms: Terms, words: Words) -> str:
 
 
 def _mission(brief: Brief, terms: Terms, fence: str) -> Iterator[tuple[str, str]]:
+    yield from briefing_parts(brief, fence)
     yield from issue_parts(brief, fence)
     phase = f"phase {' '.join(terms.phase.split())}"
     text = f"{phase} of the contract {terms.contract}\n{_listed(terms.criteria)}".rstrip()

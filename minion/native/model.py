@@ -18,6 +18,8 @@ from minion.session_api import SessionApi
 COMPLETION_TIMEOUT_S = 900.0
 CALLS_PER_REPLY = 32
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_SUBJECTS = ("path", "command", "pattern", "question", "summary", "reason", "name")
+"""The arguments that say what a call is about."""
 _NOT_ECHOED = frozenset({"function_call", "annotations", "audio"})
 
 
@@ -40,6 +42,12 @@ class ToolCall:
     arguments: Mapping[str, Any]
     problem: str = ""
 
+    @property
+    def in_words(self) -> str:
+        """For people who follow the session."""
+        subject: Any = next((self.arguments[name] for name in _SUBJECTS if name in self.arguments), "")
+        return f"{self.name} {str(subject)[:120]}".strip()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
@@ -50,6 +58,11 @@ class Reply:
     calls: Sequence[ToolCall] = ()
     flaw: Flaw = Flaw.NONE
     prompt_tokens: int = 0
+
+    @property
+    def in_words(self) -> str:
+        """What it asks for, for people who follow the session."""
+        return "; ".join(call.in_words for call in self.calls)
 
 
 class Model:

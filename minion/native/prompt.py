@@ -75,8 +75,8 @@ class Words(NamedTuple):
     ask: str = "ask_question"
     starter: str = "run_command"
     """What starts programs."""
-    loads_skills: bool = True
-    """Whether it has a tool that loads a skill's instructions; else it is told all of them."""
+    has_tools: bool = True
+    """Whether it has the session's own tools; else it is told every skill's instructions, and says by lines what it has to."""
 
 
 class Layer(NamedTuple):
@@ -127,10 +127,30 @@ def layers(brief: Brief, fence: str) -> tuple[Layer, ...]:
             f"number in {words.complete}'s replies what you did about it, or why not:"
         )
         parts.append(Layer(IDENTITY, "evaluation", findings_text(brief, fence, intro)))
+    parts += [Layer(IDENTITY, "program", text) for text in duty_parts(brief)]
+    parts += [Layer(MISSION, source, text) for source, text in briefing_parts(brief, fence)]
     parts += [Layer(MISSION, source, text) for source, text in issue_parts(brief, fence)]
     parts += [Layer(MISSION, source, text) for source, text in said_parts(brief, fence)]
     parts += [Layer(WORLD, source, text) for source, text in world_parts(brief, fence)]
     return (*parts, Layer(WORLD, "program", "Begin."))
+
+
+def duty_parts(brief: Brief) -> list[str]:
+    """How a session of the portfolio works, in words of ours."""
+    if brief.portfolio is None:
+        return []
+    from minion.native import portfolio_prompt  # few sessions are of the portfolio
+
+    return list(filter(None, [portfolio_prompt.duties(brief.portfolio, words_of(brief))]))
+
+
+def briefing_parts(brief: Brief, fence: str) -> list[tuple[str, str]]:
+    """What the portfolio says of the work, before the issue, as pairs of source and text."""
+    if brief.portfolio is None:
+        return []
+    from minion.native import portfolio_prompt
+
+    return list(portfolio_prompt.mission_parts(brief.portfolio, fence))
 
 
 def facts(brief: Brief, fence: str) -> dict[str, object]:
@@ -239,7 +259,7 @@ def world_parts(brief: Brief, fence: str) -> list[tuple[str, str]]:
     words = words_of(brief)
     listed = "\n".join(f"{skill.name}: {skill.description}" for skill in brief.skills)
     skills = "Skills you can load with use_skill:"
-    if not words.loads_skills:
+    if not words.has_tools:
         listed = "\n\n".join(
             f"{skill.name}: {skill.description}\n{skill.instructions}" for skill in brief.skills
         )
@@ -255,11 +275,16 @@ def world_parts(brief: Brief, fence: str) -> list[tuple[str, str]]:
         ("knowledge", "What was learned here before:", brief.knowledge),
         ("skills", skills, listed),
     )
-    return [
+    told = [
         (source, f"{intro}\n\n{fenced(fence, source, text, WORLD_CHARS)}")
         for source, intro, text in parts
         if text
     ]
+    if brief.portfolio is None:
+        return told
+    from minion.native import portfolio_prompt
+
+    return [*told, *portfolio_prompt.world_parts(brief.portfolio, fence)]
 
 
 def _in_one_path(path: str) -> str:

@@ -77,6 +77,7 @@ def prepare(start: Start, brief: Brief, scope: Scope) -> Prepared:
 def work(start: Start, brief: Brief, scope: Scope, beat: Heartbeat) -> Report:
     """Run the native agent to its report. Raises GitFailed when there is no working copy to work on."""
     session = prepare(start, brief, scope).session
+    session.beat = beat
     brief = session.brief
     fence = fence_mark()
     conversation = Conversation(brief.limits.context_tokens)

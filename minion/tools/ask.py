@@ -92,7 +92,9 @@ def _wait(session_api: SessionApi, question_id: str, wait_s: float) -> Answer | 
 
 def _understood(session: Session, answer: Answer) -> str:
     payload = answer.json()
-    words = f"A person answered: {payload.get('answer', '')}"
+    by = payload.get("by")
+    who = f"This was answered before ({by}), so nobody is asked again" if by else "A person answered"
+    words = f"{who}: {payload.get('answer', '')}"
     if not payload.get("scope"):
         return words
     try:

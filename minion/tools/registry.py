@@ -26,11 +26,17 @@ def tools_of(brief: Brief) -> dict[str, Tool]:
     """The tools of a session, by name: without skills there is nothing to load any with; a contract may take some away."""
     without = () if brief.skills else skills.TOOLS
     found = {tool.name: tool for tool in _ALL if tool not in without}
-    if brief.terms is None:
-        return found
-    from minion.tools.contract_tools import tools_under  # most sessions have no contract's terms
+    if brief.terms is not None:
+        from minion.tools.contract_tools import tools_under  # most sessions have no contract's terms
 
-    return tools_under(brief, brief.terms, found)
+        found = tools_under(brief, brief.terms, found)
+        if brief.terms.consultation is not None:
+            return found
+    if brief.portfolio is None:
+        return found
+    from minion.tools.portfolio import with_portfolio  # nor a part in the portfolio
+
+    return with_portfolio(brief, found)
 
 
 def schemas_of(brief: Brief) -> list[dict[str, Any]]:

@@ -18,13 +18,15 @@ def task_complete(
     learnings: tuple[str, ...] = (),
     follow_ups: tuple[str, ...] = (),
     outcome: str = "done",
-) -> Submission:
+) -> str | Submission:
     try:
         tree = session.workspace.snapshot()
         doubt = "" if session.warned else _doubt(session, tree, outcome)
         if doubt:
             session.warned = True
             raise ToolError(f"{doubt} If this is as it should be, call task_complete again.")
+        if held := _held(session, Outcome.COMPLETE, summary, learnings, follow_ups):
+            return held
         session.workspace.save(summary, tree)
     except GitFailed as error:
         raise ToolError(f"The work could not be committed and pushed: {error}") from error
@@ -69,7 +71,18 @@ def needs_change(terms: Terms | None) -> bool:
     )
 
 
-def task_blocked(session: Session, *, reason: str, event: str = "needs_escalation") -> Submission:
+def _held(session: Session, outcome: Outcome, summary: str, *lists: tuple[str, ...]) -> str:
+    """Why a session of the portfolio may not end yet; empty for any other."""
+    if session.brief.portfolio is None:
+        return ""
+    from minion.tools.stopping import refusal  # few sessions are of the portfolio
+
+    return refusal(session, outcome, summary, *lists)
+
+
+def task_blocked(session: Session, *, reason: str, event: str = "needs_escalation") -> str | Submission:
+    if held := _held(session, Outcome.BLOCKED, reason):
+        return held
     told = "" if session.brief.terms is None else event
     return Submission(outcome=Outcome.BLOCKED, summary=reason, event=told)
 

@@ -15,6 +15,10 @@ class Kind(StrEnum):
 
     TEXT = "text"
     NUMBER = "number"
+    NUMBERS = "numbers"
+    REFERENCE = "reference"
+    """A text that names something by its number, as `n12`. A model may send the number alone."""
+    REFERENCES = "references"
     FLAG = "flag"
     TEXTS = "texts"
     TEXTS_BY_NAME = "texts by name"
@@ -27,6 +31,9 @@ class Kind(StrEnum):
 _TYPES = {
     Kind.TEXT: "string",
     Kind.NUMBER: "integer",
+    Kind.NUMBERS: "array",
+    Kind.REFERENCE: "string",
+    Kind.REFERENCES: "array",
     Kind.FLAG: "boolean",
     Kind.TEXTS: "array",
     Kind.TEXTS_BY_NAME: "object",
@@ -56,8 +63,10 @@ class Parameter:
             schema = {**self.of, **schema}
         if self.kind is Kind.OBJECTS:
             schema["items"] = {**self.of, "type": "object"}
-        if self.kind is Kind.TEXTS:
+        if self.kind in (Kind.TEXTS, Kind.REFERENCES):
             schema["items"] = {"type": "string"}
+        if self.kind is Kind.NUMBERS:
+            schema["items"] = {"type": "integer"}
         if self.kind is Kind.TEXTS_BY_NAME:
             schema["additionalProperties"] = {"type": "string"}
         if self.choices:
@@ -70,18 +79,20 @@ class Parameter:
 
     def read(self, value: object) -> object:
         """The value in this parameter's type, forgiving what models commonly get wrong. Raises ToolError."""
-        if self.kind is Kind.DOCUMENT:
-            return self._document(value)
-        if self.kind is Kind.OBJECTS:
-            return self._objects(value)
-        if self.kind is Kind.NUMBER:
-            return self._number(value)
-        if self.kind is Kind.TEXTS:
-            return self._texts(value)
-        if self.kind is Kind.TEXTS_BY_NAME:
-            return self._texts_by_name(value)
-        if self.kind is Kind.FLAG:
-            return self._flag(value)
+        reading: dict[Kind, Callable[[object], object]] = {
+            Kind.DOCUMENT: self._document,
+            Kind.OBJECTS: self._objects,
+            Kind.NUMBER: self._number,
+            Kind.NUMBERS: self._numbers,
+            Kind.REFERENCE: self._reference,
+            Kind.REFERENCES: self._references,
+            Kind.TEXTS: self._texts,
+            Kind.TEXTS_BY_NAME: self._texts_by_name,
+            Kind.FLAG: self._flag,
+        }
+        return reading.get(self.kind, self._text)(value)
+
+    def _text(self, value: object) -> str:
         if not isinstance(value, str):
             raise ToolError(f"{self.name} must be a string, not {_type(value)}.")
         if self.choices and value not in self.choices:
@@ -98,6 +109,22 @@ class Parameter:
         if self.least is not None and value < self.least:
             raise ToolError(f"{self.name} must be at least {self.least}, not {value}.")
         return value if self.most is None else min(value, self.most)
+
+    def _numbers(self, value: object) -> tuple[int, ...]:
+        return tuple(self._number(item) for item in self._items(value))
+
+    def _reference(self, value: object) -> str:
+        return self._text(
+            str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        ).strip()
+
+    def _references(self, value: object) -> tuple[str, ...]:
+        return tuple(self._reference(item) for item in self._items(value))
+
+    def _items(self, value: object) -> list[object]:
+        """A list; a text may hold one as JSON, and anything else is the one item of it."""
+        value = _json_in(value) if isinstance(value, str) else value
+        return value if isinstance(value, list) else [value]
 
     def _flag(self, value: object) -> bool:
         if isinstance(value, str):
@@ -170,32 +197,44 @@ class Tool:
 
     def schema(self) -> dict[str, Any]:
         """The tool as chat completions list it."""
-        properties = {parameter.name: parameter.schema() for parameter in self.parameters}
+        parameters = object_schema(self.parameters)
         # A schema refers to its definitions from the root, which is here.
         definitions = {
-            name: of for schema in properties.values() for name, of in schema.pop("$defs", {}).items()
+            name: of
+            for schema in parameters["properties"].values()
+            for name, of in schema.pop("$defs", {}).items()
         }
-        parameters = {
-            "type": "object",
-            "properties": properties,
-            "required": [parameter.name for parameter in self.parameters if parameter.required],
-            "additionalProperties": False,
-            **({"$defs": definitions} if definitions else {}),
-        }
+        if definitions:
+            parameters["$defs"] = definitions
         function = {"name": self.name, "description": self.meaning, "parameters": parameters}
         return {"type": "function", "function": function}
 
     def read(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Check a call's arguments. Raises ToolError with what is wrong and what is known."""
-        known = {parameter.name: parameter for parameter in self.parameters}
-        if unknown := sorted(set(values) - set(known)):
-            takes = ", ".join(known) or "no arguments"
-            raise ToolError(f"{self.name} has no argument {', '.join(unknown)}; it takes {takes}.")
-        present = {name: value for name, value in values.items() if value is not None}
-        missing = [name for name, parameter in known.items() if parameter.required and name not in present]
-        if missing:
-            raise ToolError(f"{self.name} needs {', '.join(missing)}.")
-        return {name: known[name].read(value) for name, value in present.items()}
+        return read_values(self.name, self.parameters, values)
+
+
+def read_values(what: str, parameters: Sequence[Parameter], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values as these parameters take them; `what` has them. Raises ToolError with what is wrong and what is known."""
+    known = {parameter.name: parameter for parameter in parameters}
+    if unknown := sorted(set(values) - set(known)):
+        takes = ", ".join(known) or "no arguments"
+        raise ToolError(f"{what} has no argument {', '.join(unknown)}; it takes {takes}.")
+    present = {name: value for name, value in values.items() if value is not None}
+    missing = [name for name, parameter in known.items() if parameter.required and name not in present]
+    if missing:
+        raise ToolError(f"{what} needs {', '.join(missing)}.")
+    return {name: known[name].read(value) for name, value in present.items()}
+
+
+def object_schema(parameters: Sequence[Parameter]) -> dict[str, Any]:
+    """The JSON schema of an object with these parameters as its keys."""
+    return {
+        "type": "object",
+        "properties": {parameter.name: parameter.schema() for parameter in parameters},
+        "required": [parameter.name for parameter in parameters if parameter.required],
+        "additionalProperties": False,
+    }
 
 
 def _list_in(text: str) -> object:

@@ -37,6 +37,8 @@ def label_of(verb: Verb) -> str:
 _LABELS_ABOUT: Mapping[tuple[Subject, Verb], str] = {
     (Subject.DISCOVERY, Verb.ACCEPT): "Accept what is proposed",
     (Subject.DISCOVERY, Verb.REPLY): "Answer",
+    (Subject.ESCALATED, Verb.REPLY): "Answer",
+    (Subject.ESCALATED, Verb.DROP): "Do without",
 }
 """What is called otherwise there."""
 
@@ -74,6 +76,13 @@ _ABOUT: Mapping[tuple[Subject, Verb], str] = {
     (Subject.GATE, Verb.REJECT): "the work goes back, and your words with it",
     (Subject.DISCOVERY, Verb.ACCEPT): "what is proposed counts as your answer to each of them",
     (Subject.DISCOVERY, Verb.REPLY): "your words are the answers; what you leave out is asked again",
+    (
+        Subject.ESCALATED,
+        Verb.REPLY,
+    ): "your words go to the session that asked, and are noted for those that ask the same",
+    (Subject.ESCALATED, Verb.DROP): "the session goes on without an answer",
+    (Subject.ESCALATED, Verb.APPROVE): "the session goes on as it proposes",
+    (Subject.ESCALATED, Verb.REJECT): "the session does not do that; your words say what it does instead",
     (Subject.CONTRACT_INVALID, Verb.ONE_MORE): "the architect tries once more",
     (Subject.EXHAUSTED, Verb.APPROVE): "the role has as many sessions again",
     (Subject.SPACE_GONE, Verb.DROP): "every job of this repository ends",

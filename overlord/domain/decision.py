@@ -133,6 +133,12 @@ class Subject(StrEnum):
     """What was noted in two spaces: does it count in all?"""
     STALE_TASK = "stale_task"
     """A task that has waited for long."""
+    TASK_ENDED = "task_ended"
+    """The job of a task ended without a merge."""
+    TASK_MERGED = "task_merged"
+    """The work of a task was merged, and not everything was said of what was done."""
+    PLANNING_ENDED = "planning_ended"
+    """The job that planned an initiative ended without a plan."""
     CONFLICT = "conflict"
     """What is noted in two spaces, or wanted of them, does not go together."""
 

@@ -61,6 +61,27 @@ class OpenDecision:
     space: str
     issue_number: int | None = None
     """None for what is about a space as a whole."""
+    initiative: str = ""
+    """The initiative it is of, by its name; empty where it is of none."""
+    why: str = ""
+    """What speaks for the answer that is suggested, in the words of whoever suggests it."""
+
+    @property
+    def place(self) -> str:
+        """Where it is asked: `acme/calc / refresh-tokens`, `acme/calc#7`, `acme/calc`."""
+        if self.initiative:
+            return f"{self.space} / {self.initiative}"
+        return self.space if self.issue_number is None else f"{self.space}#{self.issue_number}"
+
+    @property
+    def question(self) -> str:
+        """What is asked, without the place that its title begins with."""
+        places = [self.place, self.space]
+        if self.issue_number is not None:
+            places.insert(0, f"{self.space}#{self.issue_number}")
+        title = self.decision.title
+        found = next((place for place in places if title.startswith(f"{place}: ")), None)
+        return title if found is None else title[len(found) + 2 :]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

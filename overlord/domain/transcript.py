@@ -49,6 +49,8 @@ class Exchange:
     cost_usd: float | None = None
     trouble: str = ""
     """Why there is no reply."""
+    explores: bool = False
+    """Whether it belongs to an exploration inside a turn, and is no turn of the session's own."""
 
     @property
     def is_answered(self) -> bool:
@@ -85,6 +87,7 @@ def exchange_of(line: str) -> Exchange | None:
         tokens=sum(value for key in ("prompt", "completion") if isinstance(value := usage.get(key), int)),
         cost_usd=cost if isinstance(cost, float) else None,
         trouble="" if reply else str(data.get("trouble") or "the model gave no reply"),
+        explores=data.get("explores") is True,
     )
 
 
@@ -126,22 +129,23 @@ class Conversation:
     def lines(self, exchange: Exchange) -> Iterator[str]:
         """What is new in this exchange, as lines for a terminal. Not yet without control characters."""
         for words in exchange.instructions:
-            yield from self._instruction(words)
+            yield from self._instruction(words, is_news=self._turn > 0 and not exchange.explores)
         for identifier, output in exchange.outputs:
             yield from self._output(self._calls.pop(identifier, None), output)
         if exchange.trouble:
             yield f"    the model: {_short(exchange.trouble)}"
         if not exchange.is_answered:
             return
-        self._turn += 1
-        yield f"turn {self._turn}  {exchange.at[11:19]}Z  {_price(exchange)}"
+        self._turn += not exchange.explores
+        turn = "exploration" if exchange.explores else f"turn {self._turn}"
+        yield f"{turn}  {exchange.at[11:19]}Z  {_price(exchange)}"
         yield from (f"  {line}" for line in exchange.said.splitlines())
         for call in exchange.calls:
             self._calls[call.id] = call
             yield from (f"  {line}" for line in self._drawn(call))
 
-    def _instruction(self, words: str) -> Iterator[str]:
-        if self._full or self._turn:  # what comes between turns is news for the model, and short
+    def _instruction(self, words: str, *, is_news: bool) -> Iterator[str]:
+        if self._full or is_news:  # what comes between turns, and is short
             yield from (f"  > {line}" for line in words.splitlines())
         else:
             yield f"  > {_short(words)} ({count(len(words), 'character')})"

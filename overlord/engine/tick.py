@@ -18,12 +18,16 @@ from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import Job, JobChanges, JobId, JobState
 from overlord.engine import due
 from overlord.engine.chat import briefing, handle_requests, home_tab, message_projection
+from overlord.engine.contracts import plan_gate
 from overlord.engine.conversation import issue_receipts, message_receipts
 from overlord.engine.delivery import deliver
 from overlord.engine.due import Due
 from overlord.engine.evaluation import evaluate
+from overlord.engine.hooks import observe
 from overlord.engine.intake import open_requested, poll
 from overlord.engine.issues import projection
+from overlord.engine.portfolio import issue_steps
+from overlord.engine.portfolio import steps as portfolio_steps
 from overlord.engine.proposals import open_approved, raise_proposals
 from overlord.engine.retention import clear_up, disk_shortage, environments
 from overlord.engine.runtime import retry
@@ -105,6 +109,8 @@ class Tick:
         self._look_who_asks()
         if parts.clock.monotonic() - self._kept_at >= clear_up.EVERY_S:
             wanted["keep"] = self._act("keep", None, self._keep)
+        if await parts.database.read(lambda c: observe.is_due(c, parts)):
+            wanted["hooks"] = self._act("hooks", None, partial(observe.step, parts))
         if parts.chat_output is not None:
             wanted |= await self._talk(parts.chat_output)
         for key, act in wanted.items():
@@ -157,6 +163,8 @@ class Tick:
             wanted[key] = self._act(key, None, partial(poll.poll, parts, RepositoryName(name)), space=name)
         if found.is_news:
             wanted["propose"] = self._act("propose", None, partial(raise_proposals.step, parts))
+        if found.is_plan_due:
+            wanted["plans"] = self._act("plans", None, partial(plan_gate.step, parts))
         for number in found.approved:
             key = f"proposal {number}"
             wanted[key] = self._act(key, None, partial(open_approved.step, parts, number))
@@ -183,7 +191,7 @@ class Tick:
         return wanted
 
     def _wanted_issues(self, found: Due) -> dict[str, Act]:
-        """The steps of issues that people asked for: to open them, and to say so."""
+        """The steps of issues that people asked for, to open them and to say so, and those of the portfolio."""
         parts, wanted = self._parts.still(), dict[str, Act]()
         for number in found.requested:
             key = f"issue request {number}"
@@ -191,6 +199,11 @@ class Tick:
         for number in found.opened:
             key = f"issue receipt {number}"
             wanted[key] = self._act(key, None, partial(issue_receipts.acknowledge, parts, number))
+        for name in found.portfolio:
+            key = f"portfolio {name}"
+            wanted[key] = self._act(key, None, partial(portfolio_steps.STEPS[name].step, parts))
+        for said in found.issue_steps:
+            wanted[said.key] = self._act(said.key, None, partial(issue_steps.step, parts, said))
         return wanted
 
     async def _keep(self) -> Progress:

@@ -9,10 +9,12 @@ from overlord.domain.conversation.comment import Labelling, PostedComment, React
 from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.launch import Remote
 from overlord.domain.repositories.forge import (
+    ClosedAs,
     HeadChecks,
     IssueState,
     Pull,
     PulledFile,
+    RelatedIssue,
     Repository,
     Review,
     ReviewComment,
@@ -101,8 +103,47 @@ class Forge(Protocol):
         ...
 
     async def open_issue(self, name: RepositoryName, *, title: str, body: str) -> int: ...
-    async def close_issue(self, name: RepositoryName, number: int) -> None:
-        """Close an issue as completed; also one that is closed. As `delete_branch`, for a branch that is not there."""
+    async def close_issue(self, name: RepositoryName, number: int, reason: ClosedAs = "completed") -> None:
+        """Close an issue; also one that is closed, which keeps the reason it was closed for. As `delete_branch`, for a branch
+        that is not there."""
+        ...
+
+    async def reopen_issue(self, name: RepositoryName, number: int) -> None:
+        """Open a closed issue again; also one that is open."""
+        ...
+
+    async def edit_issue(
+        self, name: RepositoryName, number: int, *, title: str | None = None, body: str | None = None
+    ) -> None:
+        """Write an issue's title or text anew; what is None stays. Title at most 256 characters, text 65,536."""
+        ...
+
+    async def sub_issues(self, name: RepositoryName, number: int) -> Sequence[RelatedIssue]:
+        """The issues that this one is the parent of, in their order there. Those of repositories we may not see are left
+        out. This and the four below raise ForgeUnsupported where the forge has no such relations, and say so once in the log."""
+        ...
+
+    async def add_sub_issue(
+        self, name: RepositoryName, parent: int, child: int, *, child_name: RepositoryName | None = None
+    ) -> None:
+        """Make an issue a sub-issue of another one; also one that is. `child_name`: the child's repository, of the same owner,
+        where it is another. Raises ForgeRefused where the child has another parent or the parent has 100 already."""
+        ...
+
+    async def blocked_by(self, name: RepositoryName, number: int) -> Sequence[RelatedIssue]:
+        """The issues that block this one, closed ones too."""
+        ...
+
+    async def add_blocked_by(
+        self, name: RepositoryName, number: int, blocker_name: RepositoryName, blocker_number: int
+    ) -> None:
+        """Say that an issue waits for another one; also where it is said. Raises ForgeRefused for a circle."""
+        ...
+
+    async def remove_blocked_by(
+        self, name: RepositoryName, number: int, blocker_name: RepositoryName, blocker_number: int
+    ) -> None:
+        """An issue waits for another one no more; also where it did not."""
         ...
 
     async def delete_branch(self, name: RepositoryName, branch: str) -> None: ...

@@ -39,6 +39,7 @@ from overlord.domain.pause import name_of
 from overlord.domain.session import Session
 from overlord.domain.space_rotation import Lane, Waiting, in_turn
 from overlord.domain.text.plain import count
+from overlord.queries import portfolio_brief as portfolio
 from overlord.settings.load import Settings, added_repositories, source_of
 from overlord.settings.space import OVER_ALL, SECTIONS
 from overlord.store import decisions, job_history, jobs, ledger, sessions
@@ -137,9 +138,12 @@ def _open_decision(
     connection: sqlite3.Connection, decision: Decision, known: Mapping[JobId, Job]
 ) -> OpenDecision:
     if decision.job_id is None:
-        return OpenDecision(decision=decision, space=decision.space)
+        return portfolio.open_decision(connection, decision)
     job = known.get(decision.job_id) or jobs.get(connection, decision.job_id)
-    return OpenDecision(decision=decision, space=job.space, issue_number=job.issue.number)
+    of = portfolio.initiative_of_job(connection, job)
+    return OpenDecision(
+        decision=decision, space=job.space, issue_number=job.issue.number, initiative=of.slug if of else ""
+    )
 
 
 def managed_repositories(connection: sqlite3.Connection, settings: Settings) -> tuple[ManagedRepository, ...]:
@@ -161,7 +165,7 @@ def managed_repositories(connection: sqlite3.Connection, settings: Settings) -> 
 
 
 def _waiting_reason(connection: sqlite3.Connection, space: Space, waiting: Sequence[Decision]) -> str:
-    asked = [item for item in waiting if item.job_id is None and item.space == space.name]
+    asked = [item for item in waiting if item.job_id is None and item.space == space.name and not item.about]
     if asked:
         return f"paused: decision {asked[0].id} waits for a person"
     if space.paused:
@@ -173,9 +177,10 @@ def _waiting_reason(connection: sqlite3.Connection, space: Space, waiting: Seque
 
 
 def space_values(settings: Settings, name: str) -> tuple[SpaceValue, ...]:
-    """Everything a repository is worked on by, and where each value is said. Of MCP servers the names alone."""
+    """Everything a repository is worked on by, and where each value is said. Of MCP servers and hooks the names alone."""
     found = settings.space(name).model_dump(mode="json")
     found["mcp"] = sorted(found["mcp"])
+    found["hooks"] = settings.space(name).hooks.names()
     flat = [
         (f"{key}.{inner}", value)
         for key in SECTIONS
@@ -381,4 +386,8 @@ def brief(connection: sqlite3.Connection, *, since: datetime, at: datetime) -> B
         spent=costs.since(connection, since),
         proposed=tuple(proposals.raised_since(connection, since)),
         drafts=tuple(drafts.waiting(connection)),
+        done=portfolio.done_since(connection, since),
+        resolved=portfolio.answered_since(connection, since),
+        noted=portfolio.noted_since(connection, since),
+        going_on=portfolio.going_on(connection),
     )

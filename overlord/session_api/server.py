@@ -40,6 +40,7 @@ from overlord.session_api import bootstrap, git, mcp, messages, sessions, wire
 from overlord.session_api.gateway import routes
 from overlord.session_api.listener import SessionApp, SessionListener
 from overlord.session_api.parts import SessionApiParts
+from overlord.session_api.portfolio.routes import portfolio_routes
 from overlord.store import sessions as rows
 
 log = structlog.get_logger()
@@ -191,6 +192,7 @@ def _application(keeper: SessionApiServer) -> ASGIApp:
             Route(DISCOVERY_PATH, call(bootstrap.discovery, SessionKind.WORK), methods=["POST"]),
             Route(REPORT_PATH, report, methods=["POST"]),
             *_model_routes(call),
+            *portfolio_routes(call),
             Route(MCP_PATH + "/{name}", call(mcp.mcp, SessionKind.WORK), methods=["POST"]),
         ],
         exception_handlers={

@@ -14,6 +14,7 @@ from structlog.contextvars import bind_contextvars
 from minion.protocol import CheckReport, Event, EventKind, Report, Scope, ScopeError, SessionKind, encode
 from overlord.domain.checks.testruns.packed_report import without_values_in
 from overlord.domain.decision import Decision, DecisionKind, DecisionState, Subject, Verb
+from overlord.domain.knowledge.known import is_known
 from overlord.domain.session import Session, SessionState
 from overlord.domain.text.plain import plain_line, quoted, visible
 from overlord.failpoints import Failpoint
@@ -21,6 +22,7 @@ from overlord.session_api import wire
 from overlord.session_api.parts import SessionApiParts
 from overlord.session_api.wire import Record
 from overlord.store import decisions, jobs, sessions
+from overlord.store.knowledge.answering import answer_known, note_answered
 
 POLL_S = 25.0
 """How long one request for an answer is held open."""
@@ -49,7 +51,7 @@ async def secrets(_request: Request, parts: SessionApiParts, session: Session) -
 
 
 async def events(request: Request, parts: SessionApiParts, session: Session) -> Response:
-    """`POST /session/events`: heartbeat, progress, question, log."""
+    """`POST /session/events`: heartbeat, progress, exploring, question, log."""
     received = await wire.read(request, wire.EVENT, limit=wire.MAX_EVENT_BYTES)
     event = _without_secrets(parts, session, received, wire.EVENT)
     if session.kind is SessionKind.SETUP and event.kind not in _OF_A_SETUP:
@@ -62,6 +64,8 @@ async def events(request: Request, parts: SessionApiParts, session: Session) -> 
             "last_action": visible(event.text)[:_ACTION_CHARS],
         }
         parts.journal.turned(session.id, event.turn, at)
+    elif event.kind is EventKind.EXPLORING:
+        progress["last_action"] = visible(event.text)[:_ACTION_CHARS]
     elif event.kind is EventKind.CALLED:
         parts.journal.called(session.id, event, at)
         return Response(status_code=202)
@@ -70,7 +74,7 @@ async def events(request: Request, parts: SessionApiParts, session: Session) -> 
         _check_question(event)
         await parts.database.write(Failpoint.QUESTION_ASKED, lambda c: _ask(c, parts, session, event))
         parts.wakeup.notify()
-    elif event.kind is EventKind.PROGRESS:
+    elif event.kind in (EventKind.PROGRESS, EventKind.EXPLORING):
         parts.watchers.notify()
     return Response(status_code=202)
 
@@ -112,25 +116,27 @@ def _ask(connection: sqlite3.Connection, parts: SessionApiParts, session: Sessio
         raise HTTPException(409, f"a session may ask {questions.per_session} questions")
     at = parts.clock.now()
     is_scope = event.question_kind == "scope"
-    decisions.raise_decision(
-        connection,
-        Decision(
-            id=0,
-            job_id=job.id,
-            session_id=session.id,
-            kind=DecisionKind.APPROVAL if is_scope else DecisionKind.QUESTION,
-            subject=Subject.SCOPE_REQUEST if is_scope else Subject.QUESTION,
-            title=f"{job.issue_ref}: {plain_line(event.text, limit=140) or 'a question without words'}",
-            body=quoted(event.text),
-            verbs=(Verb.ONCE, Verb.GRANT, Verb.REFUSE) if is_scope else (Verb.REPLY,),
-            blocks="the running session",
-            created_at=at,
-            expires_at=at + timedelta(seconds=questions.wait_s),
-            options=tuple(visible(option)[:200] for option in event.options[:10]),
-            patterns=event.patterns if is_scope else (),
-        ),
-        question_id=event.question_id,
+    asking = Decision(
+        id=0,
+        job_id=job.id,
+        session_id=session.id,
+        kind=DecisionKind.APPROVAL if is_scope else DecisionKind.QUESTION,
+        subject=Subject.SCOPE_REQUEST if is_scope else Subject.QUESTION,
+        title=f"{job.issue_ref}: {plain_line(event.text, limit=140) or 'a question without words'}",
+        body=quoted(event.text),
+        verbs=(Verb.ONCE, Verb.GRANT, Verb.REFUSE) if is_scope else (Verb.REPLY,),
+        blocks="the running session",
+        created_at=at,
+        expires_at=at + timedelta(seconds=questions.wait_s),
+        options=tuple(visible(option)[:200] for option in event.options[:10]),
+        patterns=event.patterns if is_scope else (),
     )
+    known = None if is_scope else answer_known(connection, job.space, event.text, at=at)
+    if known is None:
+        decisions.raise_decision(connection, asking, question_id=event.question_id)
+        return
+    decisions.keep_known(connection, asking, known.answer, by=known.by, question_id=event.question_id)
+    note_answered(connection, known, event.text, space=job.space, job_id=job.id, at=at)
 
 
 async def answers(request: Request, parts: SessionApiParts, session: Session) -> Response:
@@ -156,7 +162,8 @@ async def _answer_payload(parts: SessionApiParts, decision: Decision) -> dict[st
     if decision.verb in (Verb.ONCE, Verb.GRANT):
         widened = await parts.database.read(lambda c: sessions.get(c, decision.session_id or ""))
         scope = json.loads(widened.scope)
-    return {"answered": True, "answer": decision.answer, "scope": scope}
+    by = {"by": decision.answered_by} if is_known(decision.answered_by) else {}
+    return {"answered": True, "answer": decision.answer, "scope": scope, **by}
 
 
 async def report(request: Request, parts: SessionApiParts, session: Session) -> Response:

@@ -1,5 +1,6 @@
 """What sessions and models said to each other, redacted, one JSON line an exchange, in the session's own folder until it
-becomes evidence. A conversation only grows, so each line holds what is new in it.
+becomes evidence. A conversation only grows, so each line holds what is new in it. A session has one conversation, and one more for
+each exploration, which its lines say.
 """
 
 import json
@@ -7,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from minion.protocol import EXPLORATION
 from overlord.domain.text.redaction import Redactor
 from overlord.home import Home
 
@@ -23,19 +25,23 @@ class Transcripts:
     def __init__(self, home: Home, redactor: Redactor) -> None:
         self._home = home
         self._redactor = redactor
-        self._before: OrderedDict[str, Sequence[Any]] = OrderedDict()
+        self._before: OrderedDict[tuple[str, bool], Sequence[Any]] = OrderedDict()
         self._full: set[str] = set()
 
     def write(
         self, session: str, facts: Mapping[str, Any], messages: Sequence[Any], reply: Mapping[str, Any] | None
     ) -> None:
-        """Append one exchange: `same` says how many of the request's messages were in the one before."""
-        same = _same(self._before.get(session, ()), messages)
-        self._before[session] = messages
-        self._before.move_to_end(session)
+        """Append one exchange: `same` says how many of the request's messages were in the conversation's one before, `explores` that
+        the conversation is an exploration's."""
+        explores = _explores(messages)
+        known = (session, explores)
+        same = _same(self._before.get(known, ()), messages)
+        self._before[known] = messages
+        self._before.move_to_end(known)
         while len(self._before) > REMEMBERED:
             self._before.popitem(last=False)
-        line = {**facts, "same": same, "messages": messages[same:], "reply": reply}
+        kind = {"explores": True} if explores else {}
+        line = {**facts, **kind, "same": same, "messages": messages[same:], "reply": reply}
         text = self._redactor.redact(json.dumps(line, ensure_ascii=False))
         self._append(session, text.encode("utf-8", "replace") + b"\n")
 
@@ -49,6 +55,13 @@ class Transcripts:
             elif session not in self._full:
                 self._full.add(session)
                 file.write(_FULL)
+
+
+def _explores(messages: Sequence[Any]) -> bool:
+    """Whether a conversation begins with the words that only an exploration's does."""
+    first = messages[0] if messages else None
+    content = first.get("content") if isinstance(first, dict) and first.get("role") == "system" else None
+    return isinstance(content, str) and content.startswith(f"{EXPLORATION} ")
 
 
 def _same(before: Sequence[Any], now: Sequence[Any]) -> int:

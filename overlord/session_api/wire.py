@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from minion.protocol import CheckReport, Event, MessagesTaken, Report
+from minion.protocol import CheckReport, Event, MessagesTaken, NewEscalation, NewTask, ProposedPlan, Report
 from overlord.domain.text.problem import first_problem
 from overlord.domain.wires.registry import DIALECTS
 from overlord.domain.wires.wire import Wire
@@ -19,17 +19,21 @@ MAX_EVENT_BYTES = 256 * 1024
 Record = TypeVar("Record")
 
 
-def _strict(kind: type[Record]) -> TypeAdapter[Record]:
+def strict(kind: type[Record]) -> TypeAdapter[Record]:
+    """The validator of a record: nothing in it is bent, and nothing is passed over."""
     # A wrapper's configuration reaches the nested records too: unknown fields are refused, types are not bent, and
     # every number is one that can be written down and read again.
     kind.__pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)  # type: ignore[attr-defined]
     return TypeAdapter(kind)
 
 
-REPORT = _strict(Report)
-CHECK_REPORT = _strict(CheckReport)
-EVENT = _strict(Event)
-MESSAGES_TAKEN = _strict(MessagesTaken)
+REPORT = strict(Report)
+CHECK_REPORT = strict(CheckReport)
+EVENT = strict(Event)
+MESSAGES_TAKEN = strict(MessagesTaken)
+NEW_ESCALATION = strict(NewEscalation)
+PROPOSED_PLAN = strict(ProposedPlan)
+NEW_TASK = strict(NewTask)
 
 
 async def read(request: Request, adapter: TypeAdapter[Record], *, limit: int) -> Record:

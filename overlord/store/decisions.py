@@ -50,6 +50,26 @@ def raise_decision(
     return raised
 
 
+def keep_known(
+    connection: sqlite3.Connection, decision: Decision, text: str, *, by: str, question_id: str
+) -> None:
+    """Keep a session's question with the answer that a rule or a note has for it: nobody is asked, and no event says so."""
+    answered = replace(
+        decision,
+        state=DecisionState.ANSWERED,
+        verb=Verb.REPLY,
+        answer=text,
+        answered_by=by,
+        answered_at=decision.created_at,
+        expires_at=None,
+        applied=True,
+    )
+    columns = {
+        name: getattr(answered, name) for name in answered.__dataclass_fields__ if name not in _NOT_COLUMNS
+    }
+    insert(connection, "decisions", {**columns, "question_id": question_id})
+
+
 def get(connection: sqlite3.Connection, decision_id: int) -> Decision:
     """Raises NotFound."""
     found = select(connection, Decision, "SELECT * FROM decisions WHERE id = ?", decision_id)
@@ -101,9 +121,17 @@ def unapplied(connection: sqlite3.Connection, job_id: int) -> list[Decision]:
     return select(connection, Decision, query, job_id)
 
 
+def unapplied_about(connection: sqlite3.Connection, letter: str) -> list[Decision]:
+    """Answered decisions about things of the portfolio that nobody has carried out: those named by this letter, as `e` for `e5`."""
+    query = """SELECT * FROM decisions WHERE about <> '' AND substr(about, 1, 1) = ? AND state = 'answered' AND NOT applied
+               ORDER BY id"""
+    return select(connection, Decision, query, letter)
+
+
 def jobs_with_unapplied(connection: sqlite3.Connection) -> frozenset[int]:
     """The jobs that `unapplied` finds something for."""
-    query = "SELECT job_id FROM decisions WHERE state = 'answered' AND NOT applied AND session_id IS NULL"
+    query = """SELECT job_id FROM decisions WHERE state = 'answered' AND NOT applied AND session_id IS NULL
+               AND job_id IS NOT NULL"""
     return frozenset(row["job_id"] for row in connection.execute(query))
 
 
@@ -135,6 +163,11 @@ def answers_for_brief(connection: sqlite3.Connection, job_id: int) -> tuple[Answ
 def of_job(connection: sqlite3.Connection, job_id: int) -> list[Decision]:
     """Every decision of a job, whatever became of it, oldest first."""
     return select(connection, Decision, "SELECT * FROM decisions WHERE job_id = ? ORDER BY id", job_id)
+
+
+def about(connection: sqlite3.Connection, what: str) -> list[Decision]:
+    """Every decision about one thing of the portfolio, whatever became of it, oldest first."""
+    return select(connection, Decision, "SELECT * FROM decisions WHERE about = ? ORDER BY id", what)
 
 
 def answered(connection: sqlite3.Connection, job_id: int) -> list[Decision]:
@@ -272,7 +305,7 @@ def supersede(connection: sqlite3.Connection, decision: Decision, *, at: datetim
 def close_of_space(connection: sqlite3.Connection, space: str, state: DecisionState, *, at: datetime) -> None:
     """The same for what was asked about a space as a whole."""
     for decision in waiting(connection):
-        if decision.job_id is None and decision.space == space:
+        if decision.job_id is None and decision.space == space and not decision.about:
             _close(connection, decision, state, at=at)
 
 

@@ -161,7 +161,8 @@ def _not_paused(what: str, others: list[Pause]) -> str:
 
 def _asked_about(connection: sqlite3.Connection, space: str) -> Decision | None:
     """The open decision about a space as a whole."""
-    return next((item for item in decisions.waiting(connection) if item.space == space), None)
+    asked = decisions.waiting(connection)
+    return next((item for item in asked if item.space == space and not item.about), None)
 
 
 def why_not_found(connection: sqlite3.Connection, space: str) -> str:
@@ -276,7 +277,9 @@ def _check_discovery(connection: sqlite3.Connection, decision: Decision, text: s
 
 
 def _decide_space(connection: sqlite3.Connection, decision: Decision, *, at: datetime) -> None:
-    """What is answered about a space as a whole is carried out at once."""
+    """What is answered about a space as a whole is carried out at once; what is about the portfolio, a step of its own carries out."""
+    if decision.about:
+        return
     actor = decision.answered_by
     if decision.verb is Verb.RETRY:
         resume_space(connection, decision.space, actor=actor, at=at)

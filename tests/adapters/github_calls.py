@@ -13,6 +13,7 @@ from overlord.adapters.github.forge import GitHubForge
 from overlord.domain.conversation.comment import Reaction
 from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.repositories.forge import Pull
+from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.server import serve
 from overlord.errors import ExternalServiceError
 
@@ -37,6 +38,8 @@ SINCE = datetime(2026, 1, 1, tzinfo=UTC)
 READS: dict[str, Ask] = {
     "repos/get": lambda forge: forge.repository(REPO),
     "issues/list-for-repo": lambda forge: forge.issues_labelled(REPO, "ready"),
+    "issues/list-sub-issues": lambda forge: forge.sub_issues(REPO, 1),
+    "issues/list-dependencies-blocked-by": lambda forge: forge.blocked_by(REPO, 1),
     "issues/get": lambda forge: forge.issue(REPO, 1),
     "issues/list-events": lambda forge: forge.labelling(REPO, 1, "ready"),
     "issues/list-comments": lambda forge: forge.comments(REPO, 1),
@@ -61,6 +64,9 @@ WRITES: dict[str, Ask] = {
     "issues/update": lambda forge: forge.close_issue(REPO, 1),
     "issues/add-labels": lambda forge: forge.add_label(REPO, 1, "x"),
     "issues/remove-label": lambda forge: forge.remove_label(REPO, 1, "x"),
+    "issues/add-sub-issue": lambda forge: forge.add_sub_issue(REPO, 1, 2),
+    "issues/add-blocked-by-dependency": lambda forge: forge.add_blocked_by(REPO, 1, REPO, 2),
+    "issues/remove-dependency-blocked-by": lambda forge: forge.remove_blocked_by(REPO, 1, REPO, 3),
     "pulls/create": lambda forge: forge.open_pull(
         REPO, branch="b", base="main", title="T", body="", draft=True
     ),
@@ -72,6 +78,13 @@ WRITES: dict[str, Ask] = {
     ),
     "graphql": lambda forge: forge.mark_ready(A_PULL),
 }
+
+
+async def arrange_relations(people: EmbeddedForge) -> None:
+    """Issues 2 and 3, of which 3 blocks the first: some operations are asked for only where there is something to do."""
+    for title in ("Two", "Three"):
+        await people.open_issue(REPO, title)
+    people.add_blocker(people.issue(REPO, 1), people.issue(REPO, 3))
 
 
 async def failure(asked: Awaitable[object]) -> ExternalServiceError:

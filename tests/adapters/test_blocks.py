@@ -34,6 +34,7 @@ from overlord.domain.view.view import (
     ChartKind,
     Heading,
     Note,
+    Outline,
     Output,
     Paragraph,
     Part,
@@ -77,6 +78,12 @@ WORDS: st.SearchStrategy[Part] = st.one_of(
     st.builds(Heading, HOSTILE),
     st.builds(Paragraph, st.lists(SPANS, max_size=6).map(tuple)),
     st.builds(Bullets, st.lists(st.lists(SPANS, max_size=3).map(tuple), max_size=8).map(tuple)),
+    st.builds(
+        Outline,
+        st.lists(
+            st.lists(st.lists(SPANS, max_size=3).map(tuple), min_size=1, max_size=3).map(tuple), max_size=8
+        ).map(tuple),
+    ),
     st.builds(Quote, HOSTILE),
     st.builds(Output, HOSTILE),
     st.builds(Note, HOSTILE),
@@ -129,7 +136,10 @@ def records(value: object) -> Iterator[dict[str, Any]]:
 def spans(message: View) -> list[Span]:
     paragraphs = [part.spans for part in message.parts if isinstance(part, Paragraph)]
     items = [item for part in message.parts if isinstance(part, Bullets) for item in part.items]
-    return [span for group in [*paragraphs, *items] for span in group]
+    lines = [
+        line for part in message.parts if isinstance(part, Outline) for point in part.points for line in point
+    ]
+    return [span for group in [*paragraphs, *items, *lines] for span in group]
 
 
 def blocks(*parts: Part) -> list[dict[str, Any]]:

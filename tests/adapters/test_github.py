@@ -19,6 +19,7 @@ from overlord.adapters.github.client import GitHubClient
 from overlord.adapters.github.etag import CachedAnswer, EtagStore
 from overlord.adapters.github.forge import GitHubForge
 from overlord.adapters.github.operation import OPERATIONS
+from overlord.adapters.github.relation import BLOCKERS, SUB_ISSUES
 from overlord.adapters.github.requests import READ_ATTEMPTS
 from overlord.embedded.fault import LIMIT_WAIT_S
 from overlord.embedded.forge.api import operation
@@ -31,7 +32,7 @@ from overlord.errors import (
     ForgeUnavailable,
     SettingsError,
 )
-from tests.adapters.github_calls import READS, REPO, WRITES, answered, failure
+from tests.adapters.github_calls import READS, REPO, WRITES, answered, arrange_relations, failure
 
 
 @pytest.fixture
@@ -75,8 +76,9 @@ MEANING: dict[str, tuple[type[ExternalServiceError], bool]] = {
 NO_FAILURE = {
     ("checks/list-for-ref", "403"),
     *(("actions/download-job-logs-for-workflow-run", kind) for kind in ("403", "404", "410")),
+    *((lists, kind) for lists in (SUB_ISSUES, BLOCKERS) for kind in ("404", "410")),
 }
-"""Tried in `test_github_review.py`."""
+"""Tried in `test_github_review.py` and `test_github_relation.py`."""
 
 
 def test_the_embedded_forge_offers_what_we_call_and_nothing_more() -> None:
@@ -95,6 +97,7 @@ async def test_every_fault_of_every_operation_is_translated(
     people: EmbeddedForge, forge: GitHubForge, operation: str
 ) -> None:
     ask = (READS | WRITES)[operation]
+    await arrange_relations(people)
     for kind, (expected, says_when) in MEANING.items():
         said_twice = issubclass(expected, ForgeRefused)
         times = READ_ATTEMPTS if operation in READS and not said_twice else 1 + said_twice

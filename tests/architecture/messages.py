@@ -21,6 +21,7 @@ ERRORS = frozenset(
         "ForgeUnavailable",
         "ForgeRefused",
         "ForgeTooLarge",
+        "ForgeUnsupported",
         "ChatUnavailable",
         "ChatRefused",
         "McpUnavailable",

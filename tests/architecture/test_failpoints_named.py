@@ -30,6 +30,7 @@ LOOKS: dict[type[object], set[str]] = {
         *("repository", "remote", "activity", "issues_labelled", "issues_since", "issue", "labelling", "edited_at"),
         *("may_write", "comments_since", "comments", "pulls_from", "pull", "reviews", "review_comments"),
         *("checks_of", "check_log", "login", "open_pulls", "pull_files", "folder", "blob", "renew_sign_in"),
+        *("sub_issues", "blocked_by"),
     },
     Git: {
         *("branch_head", "session_tree", "excess", "merge_base", "tree_of", "changes", "diff", "sizes", "read_file"),

@@ -29,6 +29,7 @@ ALLOWED: dict[str, set[str]] = {
     "ports": {"minion.protocol", "overlord.domain"},
     "home": {"overlord.domain"},
     "wakeup": set(),
+    "file_tree": set(),
     "smart_http": set(),
     "http_server": set(),
     "process_limits": set(),
@@ -62,7 +63,7 @@ ALLOWED: dict[str, set[str]] = {
     "metrics": set(),
     "__main__": {"overlord.entrypoints"},
 }
-ALLOWED["engine"] |= {"overlord.ports", "overlord.home", "overlord.settings"}
+ALLOWED["engine"] |= {"overlord.file_tree", "overlord.ports", "overlord.home", "overlord.settings"}
 ALLOWED["verbs"] |= {"overlord.settings"}
 ALLOWED["queries"] |= {"overlord.settings", "overlord.ports", "overlord.home"}
 ALLOWED["app"] |= {
@@ -77,6 +78,7 @@ ALLOWED["app"] |= {
 }
 ALLOWED["entrypoints"] |= ALLOWED["app"] | {
     "overlord.embedded",
+    "overlord.file_tree",
     "overlord.http_server",
     "minion.native.prompt",
 }
@@ -102,6 +104,8 @@ ORDER: dict[str, tuple[str, ...]] = {
         "answers",
         "question",
         "evaluation",
+        "convergence",
+        "hooks",
         "scope",
         "changes",
         "session",
@@ -162,11 +166,13 @@ ORDER: dict[str, tuple[str, ...]] = {
         "proposals",
         "retention",
         "seen_decisions",
+        "hooks",
         "sessions",
         "skills",
         "spaces",
     ),
     "queries": (
+        "portfolio_brief",
         "overview",
         "job_story",
         "session",
@@ -195,6 +201,9 @@ ORDER: dict[str, tuple[str, ...]] = {
         "space",
         "right",
         "verb",
+        "portfolio",
+        "knowledge",
+        "rule",
         "answering",
         "decide",
         "issue_request",
@@ -206,6 +215,7 @@ ORDER: dict[str, tuple[str, ...]] = {
     ),
     "engine": (
         "runtime",
+        "hooks",
         "issues",
         "chat",
         "conversation",
@@ -241,6 +251,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "github",
         "model",
         "mcp",
+        "hooks",
         "runner_choice",
         "slack",
     ),
@@ -261,12 +272,14 @@ ORDER: dict[str, tuple[str, ...]] = {
         "mcp",
         "messages",
         "bootstrap",
+        "portfolio",
         "sessions",
         "server",
     ),
     "settings": (
         "model",
         "portfolio",
+        "hooks",
         "agents",
         "chat",
         "page",

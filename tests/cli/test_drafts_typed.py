@@ -69,7 +69,7 @@ def test_an_editor_is_opened_on_the_text_and_what_it_leaves_is_taken(
 
 def test_the_briefing_names_what_waits(filled: Filled, overlord: Overlord) -> None:
     filled(waits)
-    said = overlord("brief").out
+    said = overlord("briefing").out
     assert re.search(
         r"SKILL DRAFTS \(1\)\n.*\nd1 +waiting +accept +acme/calc +Add the skill “say-why” ", said
     )

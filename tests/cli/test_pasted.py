@@ -153,7 +153,7 @@ async def test_what_a_run_and_the_looks_after_it_print_runs_as_pasted() -> None:
         named = f"OVERLORD_HOME={user.home} OVERLORD_CONFIG={given['OVERLORD_CONFIG']} .venv/bin/overlord"
         code, ran = await pasted(user, f"{named} run 'add() subtracts' --runner process", shell)
         assert code == 1, ran
-        looks = [f"{named} {words} --repo ." for words in ("status", "decisions show 1", "brief")]
+        looks = [f"{named} {words} --repo ." for words in ("status", "decisions show 1", "briefing")]
         shown = [ran, *[(await pasted(user, look, shell))[1] for look in looks]]
         commands = list(dict.fromkeys(line for text in shown for line in printed(text)))
         answers = [line for line in commands if " answer " in line.partition("#")[0]]

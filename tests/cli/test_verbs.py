@@ -167,7 +167,7 @@ def test_what_is_worked_on_is_refused(overlord: Overlord, filled: Filled) -> Non
             4,
             "overlord: there is no decision 9; `overlord decisions list` shows those that wait\n",
         ),
-        (("brief", "--hours", "-1"), 2, ""),
+        (("briefing", "--hours", "-1"), 2, ""),
     ],
 )
 def test_what_cannot_be_is_said_with_what_can(
@@ -346,7 +346,7 @@ def test_what_is_no_yes_is_refused(overlord: Overlord, filled: Filled) -> None:
 
 def test_the_briefing_is_told(overlord: Overlord, filled: Filled) -> None:
     filled(nothing)
-    quiet = overlord("brief").out
+    quiet = overlord("briefing").out
     assert re.fullmatch(r"Nothing waits for you, and nothing ended.\nSpent since .* UTC: 0 tokens.\n", quiet)
 
     def day(connection: sqlite3.Connection) -> None:
@@ -357,12 +357,12 @@ def test_the_briefing_is_told(overlord: Overlord, filled: Filled) -> None:
         jobs.move(connection, ended.id, EventName.STOPPED, at=now(), data=data, reason="not needed")
 
     filled(day)
-    out = overlord("brief").out
+    out = overlord("briefing").out
     assert "BLOCKERS (1)\n- 1: acme/calc#7: the Minion says it cannot go on · blocks this job" in out
     assert re.search(r"\n  overlord answer 1 retry +# Try again: ", out)
     assert "Failed or ended (1)\n- acme/calc#2 second #9 (not needed)\n" in out
-    assert "Failed" not in overlord("brief", "--hours", "0").out
-    assert json.loads(overlord("brief", "--json").out)["waiting"][0]["space"] == REPO
+    assert "Failed" not in overlord("briefing", "--hours", "0").out
+    assert json.loads(overlord("briefing", "--json").out)["waiting"][0]["space"] == REPO
 
 
 # Hostile words.
@@ -370,7 +370,7 @@ def test_the_briefing_is_told(overlord: Overlord, filled: Filled) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [("queue",), ("why", "1"), ("brief",), ("job", "history"), ("cost", "job", "1")],
+    [("queue",), ("why", "1"), ("briefing",), ("job", "history"), ("cost", "job", "1")],
 )
 @pytest.mark.parametrize("as_json", [False, True])
 def test_hostile_words_come_out_harmless(

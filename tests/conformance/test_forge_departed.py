@@ -67,6 +67,10 @@ async def test_nothing_is_done_to_a_transferred_issue_at_its_old_address(
         lambda: forge.add_label(HERE, number, "found"),
         lambda: forge.remove_label(HERE, number, "ready"),
         lambda: forge.close_issue(HERE, number),
+        lambda: forge.reopen_issue(HERE, number),
+        lambda: forge.edit_issue(HERE, number, body="Gone"),
+        lambda: forge.add_sub_issue(HERE, number, 1),
+        lambda: forge.add_blocked_by(HERE, number, HERE, 1),
         lambda: forge.edit_comment(HERE, comment, "Gone"),
         lambda: forge.react(HERE, comment, Reaction.SEEN),
     ):
@@ -100,6 +104,11 @@ async def test_a_deleted_issue_is_missing_with_all_below_it(people: EmbeddedForg
         lambda: forge.add_comment(HERE, number, "Are you there?"),
         lambda: forge.add_label(HERE, number, "found"),
         lambda: forge.close_issue(HERE, number),
+        lambda: forge.reopen_issue(HERE, number),
+        lambda: forge.edit_issue(HERE, number, body="Gone"),
+        lambda: forge.sub_issues(HERE, number),
+        lambda: forge.add_sub_issue(HERE, number, 1),
+        lambda: forge.blocked_by(HERE, number),
         lambda: forge.labelling(HERE, number, "ready"),
     ):
         with pytest.raises(ForgeMissing, match="410 This issue was deleted") as caught:

@@ -35,7 +35,7 @@ from overlord.domain.inquiry import (
 from overlord.domain.job import JobId, JobState
 from overlord.domain.pause import Pause
 from overlord.domain.view.span import Bold, Code, Link, Mark, Moment, Span
-from overlord.domain.view.view import Bullets, Heading, Note, Paragraph, Part, Table, View
+from overlord.domain.view.view import Bullets, Heading, Note, Outline, Paragraph, Part, Table, View
 from overlord.engine.chat.chat_view import chat_view
 from overlord.errors import Refused
 from overlord.queries import registry
@@ -98,6 +98,9 @@ def told(part: Part) -> str:
             return "".join(map(span, spans))
         case Bullets(items):
             return "\n".join("- " + "".join(map(span, item)) for item in items)
+        case Outline(points):
+            lines = [["".join(map(span, line)) for line in point] for point in points]
+            return "\n".join("- " + "\n  ".join(point) for point in lines)
         case Note(text):
             return f"({text})"
         case Table(_, rows):
@@ -306,15 +309,20 @@ def a_briefing(**given: Any) -> Briefing:
 
 
 def test_the_briefing() -> None:
-    message = shown("brief", a_briefing(), web=WEB)
+    message = shown("briefing", a_briefing(), web=WEB)
     assert message.summary == "Briefing: 2 waiting for you, 1 finished, 1 failed or ended, 1 to review"
     assert plain(message) == snapshot("""\
 # Briefing: 2 waiting for you, 1 finished, 1 failed or ended, 1 to review
 # BLOCKERS (1)
-- *5: *acme/calc#7: the Minion says it cannot go on · blocks this job of acme/calc · suggested: *Try again*
+- *5: *[acme/calc#7] the Minion says it cannot go on
+  Suggested: *Try again*
+  Blocks: this job
 - Try again: `/overlord answer 5 retry`  it is tried again, as things stand now
 # APPROVALS (1)
-- *6: *acme/calc#7: the Minion says it cannot go on · blocks every job · suggested: *Try again*
+- *6: *[acme/old] acme/calc#7: the Minion says it cannot go on
+  Suggested: *Try again*
+  Blocks: every job
+  View details: `/overlord decision 6`
 - Try again: `/overlord answer 6 retry`  it is tried again, as things stand now
 # Finished (1)
 - ✅ [acme/calc#7](https://github.com/acme/calc/issues/7) add() subtracts [PR #9](https://github.com/acme/calc/pull/9)
@@ -328,7 +336,7 @@ Spent since 2 Mar 09:00 UTC: 1,234 tokens for $0.5000.
 
 def test_a_quiet_briefing() -> None:
     quiet = a_briefing(waiting=(), finished=(), failed=(), to_review=())
-    assert plain(shown("brief", quiet)) == snapshot("""\
+    assert plain(shown("briefing", quiet)) == snapshot("""\
 # Briefing: all is quiet
 Nothing waits for you, and nothing ended.
 Spent since 2 Mar 09:00 UTC: 1,234 tokens for $0.5000.
@@ -372,7 +380,7 @@ def hostile_messages() -> list[View]:
         shown("history", History(at=NOW, jobs=(EndedJob(job=job, ended_at=NOW, cost=COST),))),
         shown("why", a_why(view=view, told=facts, decisions=(decision,), findings=(finding,))),
         shown("decisions", (decision,)),
-        shown("brief", a_briefing(waiting=(asked,), finished=(job,), failed=(job,))),
+        shown("briefing", a_briefing(waiting=(asked,), finished=(job,), failed=(job,))),
         answer.refused_message(HOSTILE),
     ]
 
@@ -383,6 +391,8 @@ def spans_of(part: Part) -> list[Span]:
             return list(spans)
         case Bullets(items):
             return [one for item in items for one in item]
+        case Outline(points):
+            return [one for point in points for line in point for one in line]
         case Heading(text) | Note(text):
             return [text]
         case Table(_, rows):

@@ -25,6 +25,7 @@ SHOWN: dict[str, Any] = {
 ASKED_ELSEWHERE = {
     *(Subject.QUESTION, Subject.SCOPE_REQUEST),
     *(Subject.PROPOSAL, Subject.RESTING_PROPOSAL, Subject.SKILL_DRAFT),
+    Subject.ESCALATED,
 }
 
 

@@ -1,5 +1,7 @@
 """Yes, no and free words: which answer of which decision they are, and what is refused with what to type."""
 
+from typing import Any
+
 import pytest
 
 from overlord.domain.conversation.decision_words import answer_in, confirmation, decision_verb
@@ -14,11 +16,16 @@ ABOUT = {
     Subject.RESTING_PROPOSAL: {"proposal_id": 3, "verbs": (Verb.APPROVE,)},
     Subject.SKILL_DRAFT: {"draft_id": 3, "verbs": (Verb.APPROVE, Verb.REJECT)},
 }
+ABOUT_PORTFOLIO: dict[Subject, dict[str, Any]] = {
+    Subject.ESCALATED: {"about": "e3", "verbs": (Verb.REPLY, Verb.DROP)},
+}
 
 
 def asked(subject: Subject) -> Decision:
     if subject in ABOUT:
         return a_decision(id=5, subject=subject, **ABOUT[subject])
+    if subject in ABOUT_PORTFOLIO:
+        return a_decision(id=5, subject=subject, job_id=None, **ABOUT_PORTFOLIO[subject])
     if subject in AT_THE_DOOR:
         return a_decision(id=5, subject=subject, verbs=AT_THE_DOOR[subject])
     return a_decision(id=5, subject=subject, verbs=ask(a_job(), subject, "facts", at=NOW).verbs)
@@ -58,6 +65,7 @@ YES = {
     Subject.CONTRACT_INVALID: Verb.ONE_MORE,
     Subject.EXHAUSTED: Verb.APPROVE,
     Subject.SCOPE_EXPANSION: Verb.GRANT,
+    Subject.ESCALATED: None,
     **dict.fromkeys(ABOUT, Verb.APPROVE),
 }
 NO: dict[Subject, Verb | None] = {

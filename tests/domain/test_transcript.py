@@ -117,6 +117,31 @@ turn 4  14:05:09Z  1,050 tokens, $0.0123
 """)
 
 
+def test_an_exploration_is_no_turn_of_its_session() -> None:
+    rules = [{"role": "system", "content": "You explore\nto answer."}, {"role": "user", "content": "What?"}]
+    explored = (
+        line(("x", "read_file", {"path": "calc.py"}), messages=rules, explores=True),
+        line(messages=[output("x", "1\n2")], said="It subtracts.", explores=True),
+    )
+    asked = line(("a", "explore", {"question": "What?"}))
+    said = drawn(asked, *explored, line(messages=[output("a", "It subtracts.")], said="So."))
+    assert said == snapshot("""\
+turn 1  14:05:09Z  1,050 tokens, $0.0123
+  explore question="What?"
+  > You explore to answer. (22 characters)
+  > What? (5 characters)
+exploration  14:05:09Z  1,050 tokens, $0.0123
+  read_file calc.py
+    2 lines
+exploration  14:05:09Z  1,050 tokens, $0.0123
+  It subtracts.
+    It subtracts.
+turn 2  14:05:09Z  1,050 tokens, $0.0123
+  So.\
+""")
+    assert "  > You explore\n  > to answer." in drawn(*explored, full=True)
+
+
 def test_full_is_all_of_it() -> None:
     whole = drawn(*STORY, full=True)
     assert "  > You are\n  > a Minion.\n" in whole

@@ -28,6 +28,7 @@ from overlord.domain.view.view import (
     Fields,
     Heading,
     Note,
+    Outline,
     Output,
     Paragraph,
     Quote,
@@ -71,6 +72,7 @@ def a_view(text: str) -> View:
         has_title=True,
         parts=(
             *(Heading(text), Paragraph(spans), Bullets((spans, (text,))), Quote(text), Output(text)),
+            Outline((((text,), spans, (text,)), (spans,))),
             *(Note(text), Rule(), Fields(((text, (text,)),)), Table((text, "two"), (((text,), spans),))),
             *(Chart(text, text, ((text, 1.0), ("b", None), ("c", 3.0))),),
             *(Chart(text, text, (("a", 1.0), (text, 3.0)), ChartKind.LINE),),
@@ -96,6 +98,11 @@ words **words** `words` [words](https://example.org/a) U12345 2 Mar 09:00 UTC �
 ```text
 words
 ```
+
+- words
+  - words **words** `words` [words](https://example.org/a) U12345 2 Mar 09:00 UTC ✅ `acme/calc#7` `acme/calc#9` `/overlord why 7`
+  - words
+- words **words** `words` [words](https://example.org/a) U12345 2 Mar 09:00 UTC ✅ `acme/calc#7` `acme/calc#9` `/overlord why 7`
 
 words
 
@@ -137,6 +144,7 @@ def test_a_view_in_html() -> None:
 <ul><li>words <strong>words</strong> <code>words</code> <a href="https://example.org/a" rel="noreferrer">words</a> @U12345 <time datetime="2026-03-02T09:00:00+00:00">2 Mar 09:00 UTC</time> ✅ <code>acme/calc#7</code> <code>acme/calc#9</code> <code>/overlord why 7</code></li><li>words</li></ul>
 <blockquote>words</blockquote>
 <pre>words</pre>
+<ul><li>words<ul><li>words <strong>words</strong> <code>words</code> <a href="https://example.org/a" rel="noreferrer">words</a> @U12345 <time datetime="2026-03-02T09:00:00+00:00">2 Mar 09:00 UTC</time> ✅ <code>acme/calc#7</code> <code>acme/calc#9</code> <code>/overlord why 7</code></li><li>words</li></ul></li><li>words <strong>words</strong> <code>words</code> <a href="https://example.org/a" rel="noreferrer">words</a> @U12345 <time datetime="2026-03-02T09:00:00+00:00">2 Mar 09:00 UTC</time> ✅ <code>acme/calc#7</code> <code>acme/calc#9</code> <code>/overlord why 7</code></li></ul>
 <p><small>words</small></p>
 <hr>
 <dl><dt>words</dt><dd>words</dd></dl>

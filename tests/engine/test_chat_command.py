@@ -13,7 +13,7 @@ from overlord.domain.interface import Interface
 from overlord.domain.text.reference import IssueRef, JobRef
 from overlord.engine.chat.chat_command import Help, chat_command, usages
 from overlord.queries import registry as queries
-from overlord.queries.declared.brief import OfHours
+from overlord.queries.declared.briefing import OfDay
 from overlord.queries.declared.cost import OfCost
 from overlord.queries.declared.search import OfSearch
 from overlord.queries.declared.status import OfStatus
@@ -138,7 +138,7 @@ def test_an_issue_is_named_in_many_ways(text: str) -> None:
         *((name, looked(name, Nothing())) for name in ("queue", "history", "decisions", "inbox", "list")),
         ("status", looked("status", OfStatus())),
         ("/status job #42?", looked("status", OfStatus(job=ISSUE))),
-        ("brief", looked("brief", OfHours(hours=24.0))),
+        ("briefing", looked("briefing", OfDay(day="", hours=24.0))),
         ("trends", looked("trends", OfTrends())),
         ("trends 90 days", looked("trends", OfTrends(days=DaySpan.QUARTER))),
         ("trends 7 by week model m acme/calc", looked("trends", ONE_MODEL)),
@@ -149,7 +149,9 @@ def test_an_issue_is_named_in_many_ways(text: str) -> None:
             "search lint state:failed SPACE:acme/calc before:9 now",
             looked("search", OfSearch(words="lint now", space="acme/calc", state="failed", before="9")),
         ),
-        ("brief 48", looked("brief", OfHours(hours=48.0))),
+        ("briefing 48", looked("briefing", OfDay(day="", hours=48.0))),
+        ("briefing day 2026-11-26", looked("briefing", OfDay(day="2026-11-26", hours=24.0))),
+        ("brief", looked("briefing", OfDay(day="", hours=24.0))),
     ],
 )
 def test_what_people_type_is_understood(text: str, wanted: Command | Question | Help) -> None:
@@ -266,7 +268,7 @@ def test_help_names_every_verb() -> None:
 - `/overlord proposal p3`  one proposal, with what it rests on
 - `/overlord draft d3`  one draft, with its text
 - `/overlord drafts`  skills that are drafted, and wait for a person or are under way
-- `/overlord brief`  the morning briefing, now
+- `/overlord briefing`  the day's briefing, now or of an earlier day
 - `/overlord skills`  the skills there are, and how work goes that loads them
 - `/overlord skill say-why`  one skill, with how the work goes that loads it
 - `/overlord skill-pulls`  open pull requests that change skills, and what is held against them

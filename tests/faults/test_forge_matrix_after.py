@@ -36,6 +36,13 @@ ELSEWHERE = {
     "rate-limit/get": "`overlord doctor` asks what is left: tests/cli/test_doctor_forge.py",
     "issues/list-labels-for-repo": "`overlord doctor` looks for its labels: tests/cli/test_doctor_forge.py",
     "issues/create-label": "`overlord doctor --fix` makes them: tests/cli/test_doctor_forge.py",
+    **dict.fromkeys(
+        (
+            *("issues/list-sub-issues", "issues/add-sub-issue", "issues/list-dependencies-blocked-by"),
+            *("issues/add-blocked-by-dependency", "issues/remove-dependency-blocked-by"),
+        ),
+        "asked for by tasks of an initiative alone: tests/adapters/test_github_relation.py",
+    ),
     "lfs": "asked for by repositories with large files alone: tests/adapters/test_git_lfs.py",
 }
 """What no job asks for, or few do, and where its faults are."""

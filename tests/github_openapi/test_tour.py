@@ -71,6 +71,14 @@ async def the_issue(tour: Tour) -> None:
     await asking.comments_since(REPO, SINCE)
     await asking.may_write(REPO, OWNER)
     await asking.close_issue(REPO, 1)
+    await asking.reopen_issue(REPO, 1)
+    await asking.edit_issue(REPO, 1, title="One and a half", body="Tasks")
+    first, second, _ = [await asking.open_issue(REPO, title=title, body="") for title in "ABC"]
+    await asking.add_sub_issue(REPO, 1, first)
+    await asking.sub_issues(REPO, 1)
+    await asking.add_blocked_by(REPO, first, REPO, second)
+    await asking.remove_blocked_by(REPO, first, REPO, second)
+    await asking.close_issue(REPO, 1, "not_planned")
 
 
 async def the_pull(tour: Tour) -> None:

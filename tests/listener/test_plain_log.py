@@ -56,6 +56,7 @@ def test_what_the_program_says_of_itself_is_a_sentence() -> None:
         line("repository_reached_again", space="acme/calc", after="Not Found"),
         line("step_put_off", "warning", job_id=4, trouble="timed out", failures=2),
         line("forge_does_not_answer", "warning", trouble="timed out", space="acme/calc"),
+        line("forge_lacks_feature", "warning", forge="https://ghe.acme.test", feature="sub-issues"),
         line("mcp_called", job_id=4, server="docs", tool="search", duration_s=0.25),
         line(
             "mcp_server_failed", "warning", job_id=4, server="docs", method="tools/call", trouble="it is away"
@@ -85,6 +86,7 @@ warning: acme/calc can be read only in part: checks
 acme/calc can be reached again
 job 4  warning: a step failed and is tried again: timed out
 warning: GitHub does not answer: timed out
+warning: https://ghe.acme.test has no sub-issues: work goes on without them
 job 4  its session used search of the MCP server docs (0.2 s)
 job 4  warning: its session got no answer to tools/call: it is away
 Settings changed: labels.work; these count after a restart: runner

@@ -17,15 +17,18 @@ from overlord.domain.conversation.comment import Labelling, PostedComment, React
 from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.launch import Remote
 from overlord.domain.repositories.forge import (
+    ClosedAs,
     FailedCheck,
     HeadChecks,
     IssueState,
     Pull,
     PulledFile,
+    RelatedIssue,
     Repository,
     Review,
     ReviewComment,
     ReviewState,
+    StateReason,
     TreeEntry,
 )
 from overlord.embedded.forge import record
@@ -34,7 +37,14 @@ from overlord.embedded.forge.api.problem import Problem, Renamed, Transferred, m
 from overlord.embedded.forge.api.shape import node_id
 from overlord.embedded.forge.api.wire import RecordedRequest
 from overlord.embedded.forge.forge import AGENT
-from overlord.errors import ForgeMissing, ForgeMoved, ForgeRefused, ForgeTooLarge, ForgeUnavailable
+from overlord.errors import (
+    ForgeMissing,
+    ForgeMoved,
+    ForgeRefused,
+    ForgeTooLarge,
+    ForgeUnavailable,
+    ForgeUnsupported,
+)
 from tests.memory.people import MemoryPeople
 from tests.memory.repository import DIRECTORY, Tree, changes_between
 
@@ -218,10 +228,57 @@ class MemoryForge:
         return self.people.create_issue(name, title=title, body=body, author=self.agent).number
 
     @told("issues/update")
-    async def close_issue(self, name: RepositoryName, number: int) -> None:
+    async def close_issue(self, name: RepositoryName, number: int, reason: ClosedAs = "completed") -> None:
         issue = self._here(name, number)
         if issue.open:
-            self.people.set_open(issue, is_open=False, actor=self.agent, reason="completed")
+            self.people.set_open(issue, is_open=False, actor=self.agent, reason=reason)
+
+    @told("issues/update")
+    async def reopen_issue(self, name: RepositoryName, number: int) -> None:
+        issue = self._here(name, number)
+        if not issue.open:
+            self.people.set_open(issue, is_open=True, actor=self.agent, reason="reopened")
+
+    @told("issues/update")
+    async def edit_issue(
+        self, name: RepositoryName, number: int, *, title: str | None = None, body: str | None = None
+    ) -> None:
+        self.people.edit_thread(self._here(name, number), title=title, body=body, actor=self.agent)
+
+    # Issues and other issues
+
+    @told("issues/list-sub-issues")
+    async def sub_issues(self, name: RepositoryName, number: int) -> Sequence[RelatedIssue]:
+        return self._related(self._parent(name, number), self.people.sub_issues)
+
+    @told("issues/list-sub-issues", "issues/add-sub-issue")
+    async def add_sub_issue(
+        self, name: RepositoryName, parent: int, child: int, *, child_name: RepositoryName | None = None
+    ) -> None:
+        issue, other = self._parent(name, parent), self._here(child_name or name, child)
+        if other not in self.people.sub_issues(issue):
+            self.people.add_sub_issue(issue, other)
+
+    @told("issues/list-dependencies-blocked-by")
+    async def blocked_by(self, name: RepositoryName, number: int) -> Sequence[RelatedIssue]:
+        return self._related(self._waiting(name, number), self.people.blockers)
+
+    @told("issues/list-dependencies-blocked-by", "issues/add-blocked-by-dependency")
+    async def add_blocked_by(
+        self, name: RepositoryName, number: int, blocker_name: RepositoryName, blocker_number: int
+    ) -> None:
+        issue, blocker = self._waiting(name, number), self._here(blocker_name, blocker_number)
+        if blocker not in self.people.blockers(issue):
+            self.people.add_blocker(issue, blocker)
+
+    @told("issues/list-dependencies-blocked-by", "issues/remove-dependency-blocked-by")
+    async def remove_blocked_by(
+        self, name: RepositoryName, number: int, blocker_name: RepositoryName, blocker_number: int
+    ) -> None:
+        issue = self._waiting(name, number)
+        for blocker in self._related(issue, self.people.blockers):
+            if blocker.is_at(blocker_name, blocker_number):
+                self.people.remove_blocker(issue, blocker.id)
 
     # Pull requests
 
@@ -422,7 +479,38 @@ class MemoryForge:
             created_at=item.created_at,
             updated_at=item.updated_at,
             is_pull=isinstance(item, record.Pull),
+            state_reason=cast(StateReason | None, item.state_reason),
         )
+
+    def _parent(self, name: RepositoryName, number: int) -> record.Issue:
+        """An issue at a forge that has sub-issues."""
+        issue = self._here(name, number)
+        if not self.people.has_sub_issues:
+            raise ForgeUnsupported(f"{WEB} has no sub-issues; a newer GitHub Enterprise Server has them")
+        return issue
+
+    def _waiting(self, name: RepositoryName, number: int) -> record.Issue:
+        """An issue at a forge that has dependencies."""
+        issue = self._here(name, number)
+        if not self.people.has_dependencies:
+            raise ForgeUnsupported(
+                f"{WEB} has no issue dependencies; a newer GitHub Enterprise Server has them"
+            )
+        return issue
+
+    def _related(
+        self, issue: record.Issue, others: Callable[[record.Issue], Sequence[record.Issue]]
+    ) -> list[RelatedIssue]:
+        return [
+            RelatedIssue(
+                repository=RepositoryName(item.repository),
+                number=item.number,
+                open=item.open,
+                state_reason=cast(StateReason | None, item.state_reason),
+                id=item.id,
+            )
+            for item in others(issue)
+        ]
 
     def _pull(self, item: record.Pull) -> Pull:
         return Pull(

@@ -18,9 +18,19 @@ from pathlib import Path
 from socketserver import ThreadingMixIn, UnixStreamServer
 from typing import Any
 
+from minion.portfolio import (
+    COMPLETION_PATH,
+    ESCALATIONS_PATH,
+    IDLE_PATH,
+    KNOWLEDGE_PATH,
+    PLAN_PATH,
+    TASKS_PATH,
+    StopVerdict,
+)
 from minion.protocol import (
     CONTRACT_PATH,
     DISCOVERY_PATH,
+    EXPLORATION,
     MCP_PATH,
     MESSAGES_PATH,
     SCOPE_PATH,
@@ -49,6 +59,7 @@ GIT_ENVIRONMENT = {
     "GIT_COMMITTER_NAME": "Ada",
     "GIT_COMMITTER_EMAIL": "ada@example.invalid",
 }
+PORTFOLIO_PATHS = (PLAN_PATH, TASKS_PATH, KNOWLEDGE_PATH, ESCALATIONS_PATH, COMPLETION_PATH, IDLE_PATH)
 BRANCH = "minion/issue-1"
 
 Wire = bytes | Callable[["_Handler"], None]
@@ -129,6 +140,10 @@ class SessionApi:
     script: list[Wire] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
     raw_requests: list[bytes] = field(default_factory=list)
+    exploration: list[Wire] = field(default_factory=list)
+    """What explorations are answered with, one reply after the other, and the last one again and again."""
+    explorations: list[dict[str, Any]] = field(default_factory=list)
+    """Their requests, which are not among the session's own."""
     events: list[Event] = field(default_factory=list)
     reports: list[Report | CheckReport] = field(default_factory=list)
     answers: list[Callable[["_Handler"], None]] = field(default_factory=list)
@@ -140,6 +155,10 @@ class SessionApi:
     """What was proposed or recorded for a repository's first job: the path, and what was sent."""
     record_answers: list[Wire] = field(default_factory=list)
     """What that is answered with, one after the other."""
+    said: list[tuple[str, Any]] = field(default_factory=list)
+    """What was said to the portfolio: the path, and what was sent there."""
+    portfolio: dict[str, list[Wire]] = field(default_factory=dict)
+    """What that is answered with, by path, one after the other. A session may end where nothing is written down for it."""
     paths: list[str] = field(default_factory=list)
     turns: list[tuple[float, float]] = field(default_factory=list)
     """When each completion was asked for, and when it was answered."""
@@ -181,6 +200,9 @@ class SessionApi:
 
     def will(self, *script: Wire) -> None:
         self.script.extend(script)
+
+    def will_explore(self, *script: Wire) -> None:
+        self.exploration.extend(script)
 
     def open(self) -> None:
         self.socket.unlink(missing_ok=True)
@@ -269,6 +291,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self.answer(200, encode(self.session_api.brief))
         if self.path == SCOPE_PATH:
             return self.answer(200, self.session_api.brief.scope.to_json().encode())
+        if self.path.startswith(KNOWLEDGE_PATH):
+            return self._portfolio(self.path, None)
         return self.session_api.answers.pop(0)(self)
 
     def do_POST(self) -> None:
@@ -287,6 +311,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._messages(decode(MessagesTaken, body))
         if self.path in (CONTRACT_PATH, DISCOVERY_PATH):
             return self._record(json.loads(body))
+        if self.path in PORTFOLIO_PATHS:
+            return self._portfolio(self.path, json.loads(body))
         if self.path == "/session/report" and self.session_api.refuses_reports:
             return self.refuse(409, "reported", "this session has reported already")
         if self.path == "/session/report":
@@ -313,6 +339,11 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             wire(self)
 
+    def _portfolio(self, path: str, sent: object) -> None:
+        self.session_api.note(lambda: self.session_api.said.append((path, sent)))
+        wires = self.session_api.portfolio.get(path.partition("?")[0])
+        self._said(wires.pop(0) if wires else encode(StopVerdict(allowed=True)))
+
     def _messages(self, asked: MessagesTaken) -> None:
         """What was said so far, until it was taken."""
         self.session_api.note(
@@ -330,10 +361,21 @@ class _Handler(BaseHTTPRequestHandler):
         turn = len(self.session_api.turns)
         if self.session_api.remembers:
             request = json.loads(body)
+            if any(str(said["content"]).startswith(EXPLORATION) for said in request["messages"][:1]):
+                self._explore(request)
+                return
             turn = sum(said["role"] == "assistant" for said in request["messages"])
             self.session_api.note(lambda: self.session_api.requests.append(request))
             self.session_api.raw_requests.append(body)
-        wire = self.session_api.script[min(turn, len(self.session_api.script) - 1)]
+        self._said(self.session_api.script[min(turn, len(self.session_api.script) - 1)])
+
+    def _explore(self, request: dict[str, Any]) -> None:
+        script = self.session_api.exploration
+        wire = script.pop(0) if len(script) > 1 else script[0]
+        self.session_api.note(lambda: self.session_api.explorations.append(request))
+        self._said(wire)
+
+    def _said(self, wire: Wire) -> None:
         if isinstance(wire, bytes):
             self.answer(200, wire)
         else:

@@ -27,7 +27,7 @@ HOSTILE = (
 SHOWN = "<!channel> <!here> <!everyone> <@U0BYSTAND>"
 """What is left of it for people to read, letter by letter."""
 TOKEN = "ghp_" + "a1B2c3D4" * 5
-ASKED = ("why #1", "status", "queue", "history", "cost", "cost #1", "decisions", "brief", "help")
+ASKED = ("why #1", "status", "queue", "history", "cost", "cost #1", "decisions", "briefing", "help")
 CALLS = {"broadcast", "emoji", "usergroup", "channel", "color", "team"}
 FORMATS = ("{time}", "{date_short_pretty} {time}")
 SAYS = ("chat.postMessage", "chat.update", "chat.postEphemeral", "response", "views.open", "views.publish")

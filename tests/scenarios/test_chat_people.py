@@ -171,7 +171,7 @@ async def test_outsiders_are_told_in_private_and_nothing_changes(talk: Talk) -> 
 async def test_outsiders_learn_nothing_and_members_may_look(talk: Talk) -> None:
     stranger, bob = talk.chat.add_stranger("eve"), talk.chat.add_user("bob")
     card = await stuck(talk)
-    for asked in ("status", "why #1", "cost", "decisions", "brief", "history", "help"):
+    for asked in ("status", "why #1", "cost", "decisions", "briefing", "history", "help"):
         assert "add() subtracts" not in await talk.command(asked, by=stranger)
     shown = await talk.chat.click(stranger, talk.card("✋").ts, "Retry")
     await talk.world.settle()

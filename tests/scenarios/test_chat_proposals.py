@@ -167,10 +167,10 @@ async def test_what_was_answered_elsewhere_is_said_by_its_card(talk: Talk) -> No
 
 
 async def test_the_briefing_tells_of_what_is_newly_proposed(talk: Talk) -> None:
-    said = await talk.command("brief")
+    said = await talk.command("briefing")
     assert (
         "PROPOSALS (1)" in said
         and "p1 · pending · tool fix · acme/calc · Give Minions what they lack" in said
     )
     await talk.command("reject p1")
-    assert "PROPOSALS" not in await talk.command("brief")
+    assert "PROPOSALS" not in await talk.command("briefing")

@@ -63,7 +63,7 @@ async def test_the_whole_story_in_the_chat() -> None:
         card = talk.card("📝 Draft d1")
         assert "name: say-why" in card.plain and PATH in card.plain
         assert talk.buttons(card) == ["Approve", "Edit …", "Reject …"]
-        assert "d1 · waiting · accept · acme/calc · Add the skill “say-why”" in await talk.command("brief")
+        assert "d1 · waiting · accept · acme/calc · Add the skill “say-why”" in await talk.command("briefing")
         mine = skill(text="Say why, in one line.")
         await _sends(talk, "Edit …", mine)
         card = talk.card("📝 Draft d1")

@@ -7,7 +7,7 @@ import logging
 import httpx
 import pytest
 
-from minion.protocol import COMPLETIONS_PATH, SessionKind
+from minion.protocol import COMPLETIONS_PATH, EXPLORATION, SessionKind
 from overlord.embedded import play
 from overlord.embedded.model import EmbeddedModel
 from tests.session_api.gate import CANARY, Gate, open_gate, request
@@ -180,6 +180,21 @@ async def test_the_transcript_holds_each_message_once_and_no_secret(model: Embed
         assert (second["same"], second["messages"]) == (2, [said, {"role": "user", "content": "And?"}])
         assert (first["reply"]["content"], second["reply"]["content"]) == ("First.", "Second.")
         assert second["usage"]["completion"] > 0
+
+
+async def test_the_transcript_tells_an_exploration_from_its_session(model: EmbeddedModel) -> None:
+    model.will(*(play.say(text) for text in ("Ask.", "Read.", "It subtracts.", "Done.")))
+    system, hello = {"role": "system", "content": "You work."}, {"role": "user", "content": "Fix it."}
+    rules = {"role": "system", "content": f"{EXPLORATION} the repository."}
+    asked = {"role": "user", "content": "What is add?"}
+    async with open_gate(model) as gate:
+        await gate.ask(messages=[system, hello])
+        await gate.ask(messages=[rules, asked])
+        await gate.ask(messages=[rules, asked, {"role": "assistant", "content": "Read."}, asked])
+        await gate.ask(messages=[system, hello, {"role": "assistant", "content": "Ask."}, hello])
+        lines = gate.transcript()
+    assert [line.get("explores") for line in lines] == [None, True, True, None]
+    assert [line["same"] for line in lines] == [0, 0, 2, 2], "each conversation is kept once"
 
 
 async def test_the_key_is_nowhere_a_session_or_a_reader_looks(

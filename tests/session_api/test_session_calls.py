@@ -101,6 +101,22 @@ async def test_a_turn_nobody_can_have_is_bounded(ground: Ground, said: int, note
     assert (await ground.stored(session)).turn == noted
 
 
+async def test_what_an_exploration_is_at_is_told_and_is_no_turn(ground: Ground) -> None:
+    session = await ground.session()
+    parts = ground.keeper.parts
+    async with visitor(ground, session) as inside:
+        await inside.say(EventKind.PROGRESS, turn=2, text="explore What is add?")
+        unwatched = parts.watchers.count
+        for path in ("calc.py", "test_calc.py"):
+            said = await inside.say(EventKind.EXPLORING, turn=2, text=f"explores: read_file {path}")
+            assert said.status_code == 202
+        assert parts.watchers.count == unwatched + 2
+    stored = await ground.stored(session)
+    assert (stored.turn, stored.last_action) == (2, "explores: read_file test_calc.py")
+    turns, _ = parts.journal.take(session.id)
+    assert [turned.turn for turned in turns] == [2]
+
+
 async def test_a_heartbeat_and_a_log_line_change_no_progress(ground: Ground) -> None:
     session = await ground.session()
     async with visitor(ground, session) as inside:

@@ -308,7 +308,7 @@ async def test_an_unchanged_answer_is_not_sent_again() -> None:
 async def test_each_view_is_sent_whole_and_read_as_it_was() -> None:
     async with made_program() as asking:
         await _works(asking)
-        for path in ("status", "trends", "spaces", "job?job=1", "why?job=1", "cost", "brief"):
+        for path in ("status", "trends", "spaces", "job?job=1", "why?job=1", "cost", "briefing"):
             found = await asking.client.get(f"{PREFIX}/views/{path}")
             assert found.status_code == 200
             assert view_of(found.json()).parts

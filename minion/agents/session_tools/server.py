@@ -1,8 +1,8 @@
 """The session's own tools for a coding agent: an MCP server over HTTP on loopback, in the Minion's process.
 
 Agents give a call a minute, some less. So a question to people is asked, waited for a part of that, and then named by an id that
-`wait_for_answer` takes. What changes the session is done one call at a time. Nothing here waits with `session.interrupts`: those
-are the main thread's.
+`wait_for_answer` takes; so is an exploration begun. What changes the session is done one call at a time. Nothing here is ended by
+`session.interrupts`: those are the main thread's.
 """
 
 import hmac
@@ -10,7 +10,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from minion.agents.agent import TOOLS_SERVER, Server
@@ -19,6 +19,7 @@ from minion.errors import MinionError, ToolError
 from minion.native.conversation import bounded
 from minion.session import Session
 from minion.tools import ask
+from minion.tools.explore import count, reading_tools
 from minion.tools.registry import tools_of, use
 from minion.tools.tool import Parameter, Submission, Tool
 
@@ -27,9 +28,12 @@ if TYPE_CHECKING:
 
 ANSWER_WAIT_S = 45.0
 """The longest a call waits for a person: below what the least patient agent gives a call."""
-READING = ("use_skill", "wait_for_answer")
+READING = ("use_skill", "wait_for_answer", "explore", "search_knowledge")
+WAITED_FOR = ("ask_question", "explore")
+"""What goes on in a thread of its own, and is waited for by its id."""
 SESSION_TOOLS = (
     "ask_question",
+    "explore",
     "wait_for_answer",
     "task_complete",
     "task_blocked",
@@ -37,6 +41,12 @@ SESSION_TOOLS = (
     "use_skill",
     "record_discovery",
     "propose_contract",
+    "propose_plan",
+    "add_task",
+    "note_knowledge",
+    "search_knowledge",
+    "escalate",
+    "record_completion",
 )
 """What is served of a session's tools: agents read, write and run by themselves."""
 INSTRUCTIONS = (
@@ -50,8 +60,8 @@ AT_NEXT_PROMPT = (
 
 
 @dataclass(slots=True)
-class _Question:
-    """A question that was put to people; `text` is what came of it, once `answered` is set."""
+class _Pending:
+    """A question that was put to people, or an exploration; `text` is what came of it, once `answered` is set."""
 
     answered: threading.Event = field(default_factory=threading.Event)
     text: str = ""
@@ -83,8 +93,11 @@ class ToolsServer:
         self._on_end = on_end
         self._holds_up = holds_up
         self._answer_wait_s = answer_wait_s
-        self._questions: dict[str, _Question] = {}
+        self._pending: dict[str, _Pending] = {}
         self._turn = threading.Lock()
+        self._exploring = threading.Lock()
+        """Held by the one exploration that is made at a time."""
+        self._is_closed = False
         self._listener: Listener | None = None
 
     def start(self) -> Server:
@@ -99,7 +112,8 @@ class ToolsServer:
         return Server(name=TOOLS_SERVER, url=self._listener.url, headers=headers, tools=tuple(self._tools))
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stop listening, and exploring."""
+        self._is_closed = True
         if self._listener is not None:
             self._listener.close()
             self._listener = None
@@ -164,7 +178,7 @@ class ToolsServer:
                 done = use(self._session, tool, arguments)
                 if isinstance(done, Submission):
                     return self._end(done), False
-            return self._waited(done) if tool.name == "ask_question" and done else (done, False)
+            return self._waited(done) if tool.name in WAITED_FOR else (done, False)
         except MinionError as error:
             return f"Error: {error}", True
 
@@ -178,14 +192,11 @@ class ToolsServer:
 
     def _served(self, tools: Mapping[str, Tool]) -> dict[str, Tool]:
         known = dict(tools)
-        if (asking := known.get("ask_question")) is not None:
-            known["ask_question"] = Tool(
-                name=asking.name,
-                meaning=f"{asking.meaning} Where nobody has answered within {ANSWER_WAIT_S:.0f} s, you are told to wait on.",
-                run=self._ask,
-                parameters=asking.parameters,
-            )
-            known["wait_for_answer"] = _WAITING
+        for name, begin in (("ask_question", self._ask), ("explore", self._explore)):
+            if (tool := known.get(name)) is not None:
+                meaning = f"{tool.meaning} Where that takes more than {ANSWER_WAIT_S:.0f} s, you are told to wait on."
+                known[name] = replace(tool, meaning=meaning, run=begin)
+                known["wait_for_answer"] = _WAITING
         return {name: known[name] for name in SESSION_TOOLS if name in known}
 
     def _ask(self, session: Session, **asked: Any) -> str:
@@ -193,8 +204,7 @@ class ToolsServer:
         question_id = ask.put_question(
             session, **{"options": (), "kind": "question", "patterns": (), **asked}
         )
-        name, question = f"q{len(self._questions) + 1}", _Question()
-        self._questions[name] = question
+        name, question = self._begun("q")
         if not question_id:
             question.text = ask.UNANSWERED
             question.answered.set()
@@ -203,7 +213,50 @@ class ToolsServer:
             threading.Thread(target=target, args=words, name="answer", daemon=True).start()
         return name
 
-    def _await(self, question: _Question, question_id: str) -> None:
+    def _begun(self, kind: str) -> tuple[str, _Pending]:
+        """Something to wait for, and its id."""
+        name = f"{kind}{sum(known.startswith(kind) for known in self._pending) + 1}"
+        self._pending[name] = _Pending()
+        return name, self._pending[name]
+
+    def _explore(self, session: Session, *, question: str, paths: tuple[str, ...] = ()) -> str:
+        """Begin an exploration, and return the id by which its answer is waited for here."""
+        count(session, question)
+        name, pending = self._begun("x")
+        words = (pending, question, paths)
+        threading.Thread(target=self._explored, args=words, name="explore", daemon=True).start()
+        return name
+
+    def _explored(self, pending: _Pending, question: str, paths: tuple[str, ...]) -> None:
+        """In a thread of the exploration's own. Its tools take turns with what changes the session."""
+        from minion.native.exploration import Ground, explored  # few sessions explore
+
+        session = self._session
+        session_api = session.session_api.another(patience_s=session.session_api.patience_s)
+        pending.text, pending.is_error = (
+            "Error: The exploration broke off.",
+            True,
+        )  # unless it comes to its end
+        try:
+            with self._exploring:
+                ground = Ground(
+                    session=session,
+                    tools=reading_tools(session.brief),
+                    session_api=session_api,
+                    reading=lambda: self._turn,
+                    has_ended=self._has_ended,
+                )
+                pending.text, pending.is_error = explored(ground, question, paths), False
+        except MinionError as error:
+            pending.text = f"Error: {error}"
+        finally:
+            session_api.close()
+            pending.answered.set()
+
+    def _has_ended(self) -> bool:
+        return self._is_closed or self.submission is not None or self._session.interrupts.is_ending
+
+    def _await(self, question: _Pending, question_id: str) -> None:
         """In a thread of the question's own: a scope that is granted counts whether or not the agent asks for its answer."""
         session = self._session
         session_api = session.session_api.another(patience_s=session.session_api.patience_s)
@@ -219,9 +272,9 @@ class ToolsServer:
             question.answered.set()
 
     def _waited(self, name: str) -> tuple[str, bool]:
-        question = self._questions.get(name)
+        question = self._pending.get(name)
         if question is None:
-            known = ", ".join(self._questions) or "none was asked"
+            known = ", ".join(self._pending) or "none was asked"
             raise ToolError(f"There is no question {name[:100]!r}. Known: {known}.")
         if question.answered.wait(self._answer_wait_s):
             return question.text, question.is_error
@@ -233,9 +286,9 @@ class ToolsServer:
 
 _WAITING = Tool(
     name="wait_for_answer",
-    meaning="Wait on for a person's answer to a question that was asked before.",
+    meaning="Wait on for the answer to a question that was asked, or an exploration that was begun, before.",
     run=lambda _session, **_arguments: "",
-    parameters=(Parameter(name="id", meaning="The question's id, as ask_question gave it.", required=True),),
+    parameters=(Parameter(name="id", meaning="Its id, as you were given it.", required=True),),
 )
 
 

@@ -24,7 +24,7 @@ from overlord.adapters.github.payload import (
 from overlord.adapters.github.requests import NO_LABEL, GitHubRequests, parsed
 from overlord.domain.conversation.comment import Labelling, PostedComment, Reaction
 from overlord.domain.identifiers import RepositoryName
-from overlord.domain.repositories.forge import IssueState
+from overlord.domain.repositories.forge import ClosedAs, IssueState
 from overlord.errors import ExternalServiceError, ForgeMissing, ForgeMoved
 from overlord.failpoints import Failpoint, outward
 
@@ -82,9 +82,22 @@ class GitHubConversation(GitHubRequests):
         return parsed(NumberPayload, await self._call("issues/create", name, data)).number
 
     @outward(Failpoint.CLOSE_ISSUE)
-    async def close_issue(self, name: RepositoryName, number: int) -> None:
-        data = {"state": "closed", "state_reason": "completed"}
+    async def close_issue(self, name: RepositoryName, number: int, reason: ClosedAs = "completed") -> None:
+        data = {"state": "closed", "state_reason": reason}
         await self._call("issues/update", name, data, issue_number=number)
+
+    @outward(Failpoint.REOPEN_ISSUE)
+    async def reopen_issue(self, name: RepositoryName, number: int) -> None:
+        data = {"state": "open", "state_reason": "reopened"}
+        await self._call("issues/update", name, data, issue_number=number)
+
+    @outward(Failpoint.EDIT_ISSUE)
+    async def edit_issue(
+        self, name: RepositoryName, number: int, *, title: str | None = None, body: str | None = None
+    ) -> None:
+        data = {field: text for field, text in (("title", title), ("body", body)) if text is not None}
+        if data:
+            await self._call("issues/update", name, data, issue_number=number)
 
     async def comments(self, name: RepositoryName, number: int) -> Sequence[tuple[int, Comment]]:
         asked = {"issue_number": number, "per_page": PAGE}

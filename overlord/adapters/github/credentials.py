@@ -2,7 +2,8 @@
 
 An App's token is good for one repository, and for what the installation was granted when the token was made. The one for the
 API is held until shortly before it expires, or until it may not do something: the grant may be newer. Each git operation has a
-token made for it, which can do nothing else.
+token made for it, which can do nothing else. What relates issues of two repositories of one owner has a token for both, which
+can do nothing but read and write issues.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from overlord.adapters.github.client import GitHubClient, SignIn, utc_now
 from overlord.adapters.github.operation import OPERATIONS
-from overlord.adapters.github.permission import GIT, GIT_WHERE_GRANTED, lacking, shown
+from overlord.adapters.github.permission import GIT, GIT_WHERE_GRANTED, ISSUES, lacking, shown
 from overlord.domain.identifiers import RepositoryName
 from overlord.errors import ForgeMissing, ForgeRefused, ForgeUnavailable, SettingsError
 
@@ -28,13 +29,18 @@ USED_UP = 0.8
 LOOKED_UP_FOR = timedelta(hours=1)
 """How long an installation and what it was granted is believed."""
 UNKNOWN_APP = "Integration not found"
+Reach = tuple[RepositoryName, ...]
+"""The repositories that a token is good for; the first is whom it is for."""
 
 
 class Credentials(Protocol):
     """Gives the token for a repository. Raises what a call to GitHub raises."""
 
-    async def token(self, name: RepositoryName, *, fresh: bool = False) -> str:
-        """A token that is good now; a `fresh` one was made for this call and for git, where tokens can be made."""
+    async def token(
+        self, name: RepositoryName, *, fresh: bool = False, beside: RepositoryName | None = None
+    ) -> str:
+        """A token that is good now; a `fresh` one was made for this call and for git, where tokens can be made. `beside`:
+        another repository whose issues are to be reached too; one of another owner is reached as anybody may."""
         ...
 
     def forget(self, name: RepositoryName, token: str) -> bool:
@@ -59,7 +65,13 @@ class TokenCredentials:
         ):
             raise SettingsError("GITHUB_TOKEN is empty or has characters that no token has")
 
-    async def token(self, name: RepositoryName, *, fresh: bool = False) -> str:  # noqa: ARG002
+    async def token(
+        self,
+        name: RepositoryName,  # noqa: ARG002
+        *,
+        fresh: bool = False,  # noqa: ARG002
+        beside: RepositoryName | None = None,  # noqa: ARG002
+    ) -> str:
         return self._token
 
     def forget(self, name: RepositoryName, token: str) -> bool:  # noqa: ARG002
@@ -135,26 +147,29 @@ class AppCredentials:
         self._read_key: Any = None
         self._now = now
         self._known: dict[RepositoryName, _CachedInstallation] = {}
-        self._held: dict[RepositoryName, _CachedToken] = {}
-        self._minting: dict[RepositoryName, asyncio.Task[_CachedToken]] = {}
+        self._held: dict[Reach, _CachedToken] = {}
+        self._minting: dict[Reach, asyncio.Task[_CachedToken]] = {}
         self._sign_in()  # a key that cannot sign is found out at start
 
-    async def token(self, name: RepositoryName, *, fresh: bool = False) -> str:
+    async def token(
+        self, name: RepositoryName, *, fresh: bool = False, beside: RepositoryName | None = None
+    ) -> str:
         if fresh:
-            return (await self._mint(name, for_git=True)).token
-        cached = self._held.get(name)
+            return (await self._mint((name,), for_git=True)).token
+        reach = (name, beside) if beside is not None and _owner(beside) == _owner(name) else (name,)
+        cached = self._held.get(reach)
         if cached is None or self._now() >= cached.renew_at:
-            cached = await self._one_refresh(name)
+            cached = await self._one_refresh(reach)
         return cached.token
 
     def forget(self, name: RepositoryName, token: str) -> bool:
-        cached = self._held.get(name)
-        if cached is not None and cached.token == token:
-            del self._held[name]
+        self._held = {
+            reach: cached for reach, cached in self._held.items() if reach[0] != name or cached.token != token
+        }
         return True
 
     def renew(self, name: RepositoryName) -> None:
-        self._held.pop(name, None)
+        self._held = {reach: cached for reach, cached in self._held.items() if name not in reach}
         self._known.pop(name, None)
 
     async def installation(self, name: RepositoryName) -> Installation:
@@ -194,36 +209,38 @@ class AppCredentials:
             " from the App's page, Install App"
         )
 
-    async def _one_refresh(self, name: RepositoryName) -> _CachedToken:
+    async def _one_refresh(self, reach: Reach) -> _CachedToken:
         """A new token; all who wait for one at the same time get the same."""
-        minting = self._minting.get(name)
+        minting = self._minting.get(reach)
         if minting is None:
-            minting = self._minting[name] = asyncio.create_task(self._mint(name, for_git=False))
-            minting.add_done_callback(lambda task: self._minted(name, task))
+            minting = self._minting[reach] = asyncio.create_task(self._mint(reach, for_git=False))
+            minting.add_done_callback(lambda task: self._minted(reach, task))
         return await asyncio.shield(minting)
 
-    def _minted(self, name: RepositoryName, task: asyncio.Task[_CachedToken]) -> None:
-        del self._minting[name]
+    def _minted(self, reach: Reach, task: asyncio.Task[_CachedToken]) -> None:
+        del self._minting[reach]
         if not task.cancelled() and task.exception() is None:
-            self._held[name] = task.result()
+            self._held[reach] = task.result()
 
-    async def _mint(self, name: RepositoryName, *, for_git: bool) -> _CachedToken:
+    async def _mint(self, reach: Reach, *, for_git: bool) -> _CachedToken:
         """A token; where what we know of the installation does not do, it is looked up again once."""
+        name = reach[0]
         known = self._known.get(name)
         if known is not None and self._now() < known.look_again_at:
             try:
-                return await self._granted(name, known.installation, for_git=for_git)
+                return await self._granted(reach, known.installation, for_git=for_git)
             except ForgeRefused:
                 self._known.pop(name, None)
-        return await self._granted(name, await self.installation(name), for_git=for_git)
+        return await self._granted(reach, await self.installation(name), for_git=for_git)
 
-    async def _granted(
-        self, name: RepositoryName, installation: Installation, *, for_git: bool
-    ) -> _CachedToken:
-        """A token for one repository; one for git can do nothing else."""
-        data: dict[str, object] = {"repositories": [name.partition("/")[2]]}
+    async def _granted(self, reach: Reach, installation: Installation, *, for_git: bool) -> _CachedToken:
+        """A token for one repository, or for the issues of two; one for git can do nothing else."""
+        name = reach[0]
+        data: dict[str, object] = {"repositories": [each.partition("/")[2] for each in reach]}
         if for_git:
             data["permissions"] = _git_permissions(name, installation)
+        elif len(reach) > 1:
+            data["permissions"] = ISSUES
         asked, began = {"installation_id": installation.id}, self._now()
         answer = await self._ask("apps/create-installation-access-token", asked, data)
         try:
@@ -254,6 +271,10 @@ class AppCredentials:
         except (jwt.PyJWTError, ValueError, TypeError):
             raise SettingsError("GITHUB_APP_PRIVATE_KEY_FILE holds no RSA private key in PEM form") from None
         return SignIn(jwt=signed)
+
+
+def _owner(name: RepositoryName) -> str:
+    return name.partition("/")[0].casefold()
 
 
 def _git_permissions(name: RepositoryName, installation: Installation) -> dict[str, str]:

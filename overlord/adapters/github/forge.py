@@ -10,6 +10,7 @@ from overlord.adapters.github.content import GitHubContent
 from overlord.adapters.github.conversation import PAGE, GitHubConversation
 from overlord.adapters.github.credentials import AppCredentials, TokenCredentials
 from overlord.adapters.github.payload import PullPayload, RepositoryPayload
+from overlord.adapters.github.relation import GitHubRelations
 from overlord.adapters.github.requests import NO_REFERENCE, parsed
 from overlord.adapters.github.review import GitHubReview
 from overlord.domain.identifiers import RepositoryName, Sha
@@ -26,7 +27,7 @@ DESCRIPTION_CHARS = 140
 OWN_BRANCHES = "minion/"
 
 
-class GitHubForge(GitHubConversation, GitHubReview, GitHubContent):
+class GitHubForge(GitHubConversation, GitHubRelations, GitHubReview, GitHubContent):
     """`ports.Forge` over GitHub's REST API; GraphQL for what REST does not have."""
 
     @classmethod

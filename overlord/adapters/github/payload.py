@@ -1,14 +1,14 @@
 """What we read of GitHub's answers: only the fields we use, so that an Enterprise Server's older ones fit too."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel, BeforeValidator, Field, RootModel
 
 from minion.protocol import Comment, Issue
 from overlord.domain.conversation.comment import Labelling, PostedComment
 from overlord.domain.identifiers import RepositoryName, Sha
-from overlord.domain.repositories.forge import IssueState, Pull, Repository
+from overlord.domain.repositories.forge import IssueState, Pull, RelatedIssue, Repository, StateReason
 
 GHOST = "ghost"
 """Whom GitHub shows in place of a deleted account."""
@@ -20,6 +20,11 @@ def _login(value: Any) -> Any:
 
 def _label(value: Any) -> Any:
     return value.get("name") if isinstance(value, dict) else value
+
+
+def _reason(value: Any) -> Any:
+    """A reason that we do not know is none: GitHub may have new ones."""
+    return value if value in get_args(StateReason) else None
 
 
 class AccountPayload(BaseModel):
@@ -35,6 +40,7 @@ Account = Annotated[AccountPayload, BeforeValidator(lambda value: value or Accou
 Text = Annotated[str, BeforeValidator(lambda value: value or "")]
 Login = Annotated[str, BeforeValidator(_login)]
 LabelName = Annotated[str, BeforeValidator(_label)]
+Reason = Annotated[StateReason | None, BeforeValidator(_reason)]
 
 
 class _Permissions(BaseModel):
@@ -64,6 +70,7 @@ class IssuePayload(BaseModel):
     user: Login = GHOST
     labels: list[LabelName] = []
     state: str
+    state_reason: Reason = None
     created_at: datetime
     updated_at: datetime | None = None
     pull_request: dict[str, Any] | None = None
@@ -82,6 +89,26 @@ class IssuePayload(BaseModel):
             created_at=self.created_at,
             updated_at=self.updated_at or self.created_at,
             is_pull=self.pull_request is not None,
+            state_reason=self.state_reason,
+        )
+
+
+class RelatedPayload(BaseModel):
+    """An issue in the list of another one's sub-issues or blockers."""
+
+    id: int
+    number: int
+    state: str
+    state_reason: Reason = None
+    repository_url: str
+
+    def record(self) -> RelatedIssue:
+        return RelatedIssue(
+            repository=RepositoryName("/".join(self.repository_url.split("/")[-2:])),
+            number=self.number,
+            open=self.state == "open",
+            state_reason=self.state_reason,
+            id=self.id,
         )
 
 

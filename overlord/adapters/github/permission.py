@@ -25,6 +25,8 @@ EVENTS = (
 """What webhooks tell of; polling finds all of it too."""
 GIT: Mapping[str, str] = {"contents": "write"}
 """What one git operation needs."""
+ISSUES: Mapping[str, str] = {"issues": "write"}
+"""What relating issues of two repositories needs, in both."""
 GIT_WHERE_GRANTED: Mapping[str, str] = {"workflows": "write"}
 """What a push may need besides, where somebody granted it."""
 LEVELS = ("none", "read", "write", "admin")

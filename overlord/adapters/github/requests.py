@@ -49,6 +49,7 @@ class GitHubRequests:
         self._retry_wait_s = retry_wait_s
         self._logins: dict[RepositoryName, str] = {}
         self._is_silent = False
+        self._lacks: set[str] = set()
 
     async def close(self) -> None:
         await self._client.close()
@@ -62,11 +63,22 @@ class GitHubRequests:
         answer, _ = await self._patiently(*OPERATIONS[operation], name, _path(name) | variables)
         return parsed(kind, answer)
 
-    async def _pages(
+    def _pages(
         self, kind: type[Payload], operation: str, name: RepositoryName, /, **variables: Any
     ) -> AsyncIterator[Payload]:
         """Every item of every page; a page that fails fails the whole listing."""
-        async for items in self._answers(operation, name, variables):
+        return self._items(kind, operation, name, variables)
+
+    async def _items(
+        self,
+        kind: type[Payload],
+        operation: str,
+        name: RepositoryName,
+        variables: Mapping[str, Any],
+        beside: RepositoryName | None = None,
+    ) -> AsyncIterator[Payload]:
+        """As `_pages`. `beside`: another repository whose issues may be among them."""
+        async for items in self._answers(operation, name, variables, beside):
             if not isinstance(items, list):
                 raise ForgeUnavailable(
                     f"{operation} on {name}: GitHub answered with something that is no list"
@@ -82,16 +94,26 @@ class GitHubRequests:
             yield parsed(kind, page)
 
     async def _answers(
-        self, operation: str, name: RepositoryName, variables: Mapping[str, Any]
+        self,
+        operation: str,
+        name: RepositoryName,
+        variables: Mapping[str, Any],
+        beside: RepositoryName | None = None,
     ) -> AsyncIterator[Any]:
         method, template = OPERATIONS[operation]
         following: str | None = template
         while following:
-            answer, following = await self._patiently(method, following, name, {**_path(name), **variables})
+            filled = {**_path(name), **variables}
+            answer, following = await self._patiently(method, following, name, filled, beside)
             yield answer
 
     async def _patiently(
-        self, method: str, address: str, name: RepositoryName, variables: Mapping[str, Any]
+        self,
+        method: str,
+        address: str,
+        name: RepositoryName,
+        variables: Mapping[str, Any],
+        beside: RepositoryName | None = None,
     ) -> tuple[Any, str | None]:
         """A GET, repeated a few times when there was no answer; a limit is for the caller to wait out."""
         attempts = stamina.retry_context(
@@ -104,7 +126,7 @@ class GitHubRequests:
         async for attempt in attempts:
             with attempt:
                 try:
-                    answer = await self._confirmed(method, address, name, variables)
+                    answer = await self._confirmed(method, address, name, variables, beside=beside)
                 except ForgeUnavailable as error:
                     if _may_pass_soon(error) and attempt.num < READ_ATTEMPTS:
                         self._note_silence(error, name, attempt.next_wait)
@@ -122,8 +144,20 @@ class GitHubRequests:
 
     async def _call(self, operation: str, name: RepositoryName, data: Any = b"", /, **variables: Any) -> Any:
         """A request that changes something."""
+        return await self._change(operation, name, data, variables)
+
+    async def _change(
+        self,
+        operation: str,
+        name: RepositoryName,
+        data: Any,
+        variables: Mapping[str, Any],
+        beside: RepositoryName | None = None,
+    ) -> Any:
+        """As `_call`. `beside`: another repository that it is about too."""
         method, template = OPERATIONS[operation]
-        answer, _ = await self._confirmed(method, template, name, _path(name) | variables, data)
+        filled = {**_path(name), **variables}
+        answer, _ = await self._confirmed(method, template, name, filled, data, beside=beside)
         return answer
 
     async def _graphql(self, name: RepositoryName, query: str, variables: Mapping[str, Any]) -> Any:
@@ -148,13 +182,20 @@ class GitHubRequests:
         return answer
 
     async def _confirmed(
-        self, method: str, address: str, name: RepositoryName, variables: Mapping[str, Any], data: Any = b""
+        self,
+        method: str,
+        address: str,
+        name: RepositoryName,
+        variables: Mapping[str, Any],
+        data: Any = b"",
+        *,
+        beside: RepositoryName | None = None,
     ) -> tuple[Any, str | None]:
         """One request; a refusal counts when it is said twice, and so does one of the sign-in's own requests. A token that
         lacks a permission is not used again: it may be older than the grant."""
-        token = await self._credentials.token(name)
+        token = await self._credentials.token(name, beside=beside)
         try:
-            return await self._signed(method, address, name, variables, data, token=token)
+            return await self._signed(method, address, name, variables, data, token=token, beside=beside)
         except ForgeRefused as refusal:
             text = str(refusal)
             if isinstance(refusal, ForgeElsewhere) or NO_LABEL in text or NO_REFERENCE in text:
@@ -162,8 +203,8 @@ class GitHubRequests:
             if NOT_ACCESSIBLE in text:
                 self._credentials.forget(name, token)
         await asyncio.sleep(self._retry_wait_s)
-        token = await self._credentials.token(name)
-        return await self._signed(method, address, name, variables, data, token=token)
+        token = await self._credentials.token(name, beside=beside)
+        return await self._signed(method, address, name, variables, data, token=token, beside=beside)
 
     async def _signed(
         self,
@@ -174,6 +215,7 @@ class GitHubRequests:
         data: Any,
         *,
         token: str,
+        beside: RepositoryName | None = None,
     ) -> tuple[Any, str | None]:
         """One request; a refused token is replaced once if there may be a better one (nothing was done with it)."""
         address = self._client.graphql_url if address == "/graphql" else address
@@ -182,7 +224,7 @@ class GitHubRequests:
         except ForgeUnauthorized:
             if not self._credentials.forget(name, token):
                 raise
-        token = await self._credentials.token(name)
+        token = await self._credentials.token(name, beside=beside)
         return await self._client.ask(method, address, SignIn(token=token), variables, data)
 
 

@@ -49,6 +49,7 @@ from overlord.domain.view.view import (
     Fields,
     Heading,
     Note,
+    Outline,
     Output,
     Paragraph,
     Part,
@@ -178,22 +179,17 @@ def _block(part: Part, chars: int) -> Block | None:
         case Paragraph(spans):
             elements = _elements(spans, chars)
             return _rich(_section(elements)) if elements else None
-        case Bullets(items):
-            return _points(items, chars) if items else None
         case Quote(text):
             words = cut(text.strip(), min(chars, QUOTE_CHARS)) or NOTHING
             return _rich(RichTextQuoteElement(elements=[_text_element(words)]))
         case Output(text):
             words = cut_to_end(text.strip("\r\n").rstrip(), min(chars, OUTPUT_CHARS)) or NOTHING
             return _rich(RichTextPreformattedElement(elements=[_text_element(words)]))
-        case Fields(fields):
-            return _points([(Bold(name), ": ", *spans) for name, spans in fields], chars) if fields else None
-        case Table(_, rows):
-            return _points([_row_spans(row) for row in rows], chars) if rows else None
-        case Actions(actions):
-            return _points([_action_spans(action) for action in actions], chars) if actions else None
+        case Bullets() | Outline() | Fields() | Table() | Actions():
+            points = _points_of(part)
+            return _outline(points, chars) if points else None
         case Graph():
-            return _points([(text,) for text in part.sentences()], chars) if part.drawn else None
+            return _outline([((text,),) for text in part.sentences()], chars) if part.drawn else None
         case Chart():
             return _rich(_section(_elements(chart_spans(part), chars, in_line=True)))
         case Rule() | Buttons():
@@ -215,15 +211,33 @@ def _action_spans(action: Action) -> list[Span]:
     ]
 
 
-def _points(items: Sequence[Sequence[Span]], chars: int) -> Block:
-    """A list; a point without words is there all the same, since somebody may count them."""
+def _points_of(part: Bullets | Outline | Fields | Table | Actions) -> Sequence[Sequence[Sequence[Span]]]:
+    """A list's points, each with its lines."""
+    match part:
+        case Bullets(items):
+            return [(item,) for item in items]
+        case Outline(points):
+            return points
+        case Fields(fields):
+            return [((Bold(name), ": ", *spans),) for name, spans in fields]
+        case Table(_, rows):
+            return [(_row_spans(row),) for row in rows]
+        case Actions(actions):
+            return [(_action_spans(action),) for action in actions]
+
+
+def _outline(points: Sequence[Sequence[Sequence[Span]]], chars: int) -> Block:
+    """A list of points, some with lines below; a point without words is there all the same, since somebody may count them."""
     sections: list[RichTextElement] = []
-    for index, item in enumerate(items):
+    for index, point in enumerate(points):
         if index == POINTS or (chars <= 0 and sections):
-            sections.append(_section([_text_element(f"{len(items) - index:,} more")]))
+            sections.append(_section([_text_element(f"{len(points) - index:,} more")]))
             break
-        elements = _elements(item, min(chars, POINT_CHARS), in_line=True) or [_text_element(NOTHING)]
-        chars -= sum(escaped_length(_words(element, else_="")) for element in elements)
+        elements: list[RichTextElement] = []
+        for line in point:
+            made = _elements(line, min(chars, POINT_CHARS), in_line=True) or [_text_element(NOTHING)]
+            chars -= sum(escaped_length(_words(element, else_="")) for element in made)
+            elements += [*([_text_element("\n")] if elements else []), *made]
         sections.append(_section(elements))
     return _rich(RichTextListElement(style="bullet", elements=sections))
 

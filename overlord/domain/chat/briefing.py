@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from overlord.domain.answers import label_for
 from overlord.domain.budgets.budget import Cost
-from overlord.domain.decision import DecisionKind
+from overlord.domain.decision import DecisionKind, Verb
 from overlord.domain.inquiry import OpenDecision
 from overlord.domain.job import Job, JobState
 from overlord.domain.proposals.proposal import EnhancementProposal
@@ -20,6 +20,18 @@ SECTIONS = {
     DecisionKind.APPROVAL: "Approvals",
 }
 """What waits for people, by its kind, in the order they are shown it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mentioned:
+    """Something of the portfolio in a line: a task, an escalation, a note."""
+
+    ref: str
+    """As people write it: `i3.4`, `e5`, `n12`."""
+    place: str
+    """`acme/calc / refresh-tokens`; empty for what counts everywhere."""
+    text: str
+    """A model's or a person's words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +52,16 @@ class Briefing:
     """New since then, and still waiting for a person."""
     drafts: tuple[SkillDraft, ...] = ()
     """Skills that wait for a person."""
+    done: tuple[Mentioned, ...] = ()
+    """Tasks that were completed since then."""
+    resolved: tuple[Mentioned, ...] = ()
+    """What sessions asked and Overlord answered from a rule or a note since then, with what it cites."""
+    noted: tuple[Mentioned, ...] = ()
+    """What was learned since then and waits for somebody to accept it."""
+    going_on: tuple[Mentioned, ...] = ()
+    """Tasks that are worked on, and initiatives that are planned."""
+    kept: str = ""
+    """Of an earlier day: what was written down then, in Markdown. Nothing else is told with it."""
 
     def of_kind(self, kind: DecisionKind) -> tuple[OpenDecision, ...]:
         """One section of what waits."""
@@ -69,13 +91,19 @@ class Briefing:
 
     @property
     def _has_news(self) -> bool:
-        return bool(self.finished or self.failed or self.proposed or self.spent.tokens or self.spent.nusd)
+        ended = self.finished or self.failed or self.proposed or self._learned
+        return bool(ended or self.spent.tokens or self.spent.nusd)
+
+    @property
+    def _learned(self) -> list[str]:
+        return [item.ref for item in (*self.done, *self.resolved, *self.noted)]
 
     @property
     def _news(self) -> tuple[object, ...]:
         ended = [[job.id for job in jobs] for jobs in (self.finished, self.failed)]
         proposed = [proposal.id for proposal in self.proposed]
-        return (*ended, proposed, self.spent.tokens, self.spent.nusd)
+        learned = [self._learned] if self._learned else []
+        return (*ended, proposed, self.spent.tokens, self.spent.nusd, *learned)
 
 
 def _hash(*values: object) -> str:
@@ -83,8 +111,11 @@ def _hash(*values: object) -> str:
 
 
 def suggestion(asked: OpenDecision) -> str:
-    """The suggested answer, as its button says it."""
-    return label_for(asked.decision.subject, asked.decision.verbs[0])
+    """The suggested answer, as its button says it: where that is one in words, the first that is offered."""
+    decision = asked.decision
+    if decision.verbs[0] is Verb.REPLY and decision.suggested:
+        return decision.suggested[0]
+    return label_for(decision.subject, decision.verbs[0])
 
 
 def is_finished(job: Job) -> bool:

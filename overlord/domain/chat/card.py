@@ -10,7 +10,7 @@ from overlord.command_ref import CommandRef
 from overlord.domain.answers import consequence_of, label_for, label_of
 from overlord.domain.budgets.budget import Cost, cost_text
 from overlord.domain.chat.markdown import parts_of
-from overlord.domain.conversation.pull_card import Story, evidence_parts, state_in_words
+from overlord.domain.conversation.pull_card import Story, evidence_parts, state_of
 from overlord.domain.decision import (
     Decision,
     DecisionKind,
@@ -115,7 +115,7 @@ def job_card(story: Story, place: Place, value: ValueOf, *, stopping: str) -> Vi
     the button that stops it."""
     job = story.job
     text = f"{MARKS[job.state]} {cut(job.issue.title, _TITLE)}"
-    state = state_in_words(job.state)
+    state = state_of(job)
     parts: list[Part] = [
         Heading(text),
         Paragraph((place.issue(job), "  ", Bold(state.capitalize()))),
@@ -295,10 +295,10 @@ def answers_of(decision: Decision, value: ValueOf) -> list[Button]:
         style = ButtonStyle.PRIMARY if index == 0 else ButtonStyle.PLAIN
         if verb in _WORDED:
             buttons += _worded(decision, verb, style, value)
-        elif verb is Verb.DROP:
+        elif verb is Verb.DROP and decision.subject is not Subject.ESCALATED:
             confirm = f"Drop it? {decision.blocks.capitalize()} ends here."
             buttons.append(_button(decision, verb, value, ButtonStyle.DANGER, confirm=confirm))
-        elif verb is Verb.REJECT and decision.subject is Subject.GATE:
+        elif verb is Verb.REJECT and decision.subject in (Subject.GATE, Subject.ESCALATED):
             buttons.append(Button(action=FILL, label="Reject …", value=value(verb, "")))
         else:
             buttons.append(_button(decision, verb, value, style))

@@ -89,6 +89,8 @@ def _two_ways(decision: Decision, verb: Verb) -> Hint:
 def confirmation(decision: Decision) -> str:
     """What whoever answered is told: the answer, and where words of theirs go."""
     worded = decision.verb is not None and decision.answer != label_of(decision.verb)
+    if decision.subject is Subject.ESCALATED:
+        return f"Decision {decision.id}: {decision.answer.rstrip('.')}. The session that asked is told, or the next one."
     is_briefed = worded and decision.verb in _BRIEFED and decision.session_id is None
     more = " The next session reads it." if is_briefed else ""
     return f"Decision {decision.id}: {decision.answer.rstrip('.')}.{more}"

@@ -3,10 +3,16 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 from urllib.parse import urlsplit
 
 from minion.protocol import Issue
 from overlord.domain.identifiers import RepositoryName, Sha
+
+ClosedAs = Literal["completed", "not_planned"]
+"""As what Overlord closes an issue."""
+StateReason = Literal["completed", "not_planned", "reopened", "duplicate"]
+"""Why an issue is open or closed, in GitHub's words. An issue that was never closed has none."""
 
 
 def web_of(api_url: str) -> str:
@@ -39,6 +45,26 @@ class IssueState:
     created_at: datetime
     updated_at: datetime
     is_pull: bool = False
+    state_reason: StateReason | None = None
+
+    @property
+    def state(self) -> Literal["open", "closed"]:
+        return "open" if self.open else "closed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelatedIssue:
+    """An issue as another one's sub-issue or blocker. It may be in another repository."""
+
+    repository: RepositoryName
+    number: int
+    open: bool
+    state_reason: StateReason | None = None
+    id: int
+    """The forge's own, which is not its number: requests about relations name an issue by it."""
+
+    def is_at(self, repository: RepositoryName, number: int) -> bool:
+        return (self.repository.casefold(), self.number) == (repository.casefold(), number)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

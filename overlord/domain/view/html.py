@@ -1,6 +1,6 @@
 """A view as a fragment of HTML. Everything that is text is escaped; no style and no script is in it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
@@ -21,6 +21,7 @@ from overlord.domain.view.view import (
     Fields,
     Heading,
     Note,
+    Outline,
     Output,
     Paragraph,
     Part,
@@ -78,6 +79,8 @@ def _part(part: Part, page: _Page) -> str:
             return figure(part)
         case Graph():
             return graph_figure(part)
+        case Outline(points):
+            return _items(_outlined([_line(line, page) for line in point]) for point in points)
         case Bullets() | Fields() | Table() | Actions():
             return _list(part, page)
 
@@ -98,6 +101,10 @@ def _list(part: Bullets | Fields | Table | Actions, page: _Page) -> str:
             )
             table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
             return f'<div class="scroll" tabindex="0" role="region" aria-label="Table">{table}</div>'
+
+
+def _outlined(lines: Sequence[str]) -> str:
+    return f"{lines[0]}{_items(lines[1:])}" if lines[1:] else lines[0]
 
 
 def _items(lines: Iterable[str]) -> str:

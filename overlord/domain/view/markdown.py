@@ -1,7 +1,7 @@
 """A view in GitHub's Markdown, for a comment. Nobody's words become a mention, a link, a reference, HTML or a closing keyword."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -18,6 +18,7 @@ from overlord.domain.view.view import (
     Fields,
     Heading,
     Note,
+    Outline,
     Output,
     Paragraph,
     Part,
@@ -71,6 +72,8 @@ def _part(part: Part, place: _Place) -> str:
             return _begun(_line(chart_spans(part), place))
         case Graph():
             return code_block("\n".join(graph_lines(part)), limit=MOST_OUTPUT)
+        case Outline(points):
+            return "\n".join(_outlined(point, place) for point in points)
         case Bullets() | Fields() | Table() | Actions():
             return _list(part, place)
     return ""
@@ -90,6 +93,11 @@ def _list(part: Bullets | Fields | Table | Actions, place: _Place) -> str:
         case Table(columns, rows):
             head = [_row(map(defused_line, columns)), f"|{'---|' * len(columns)}"]
             return "\n".join((*head, *(_row(_line(cell, place) for cell in row) for row in rows)))
+
+
+def _outlined(point: Sequence[Sequence[Span]], place: _Place) -> str:
+    first, *below = (_begun(_line(line, place)) for line in point)
+    return "\n".join((f"- {first}", *(f"  - {line}" for line in below)))
 
 
 def _points(lines: Iterable[str]) -> str:

@@ -39,6 +39,13 @@ class Bullets:
 
 
 @dataclass(frozen=True, slots=True)
+class Outline:
+    """A list of points with lines of their own below each. Of a point the first line is the point itself."""
+
+    points: tuple[tuple[tuple[Span, ...], ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Quote:
     """Somebody else's words: shown as theirs, and cut."""
 
@@ -146,6 +153,7 @@ Part = (
     Heading
     | Paragraph
     | Bullets
+    | Outline
     | Quote
     | Output
     | Note

@@ -33,6 +33,7 @@ class DepartingState(JudgedState):
         for occurrence in self.occurrences(issue):
             self.records.put(replace(occurrence, repository=moved.repository, number=moved.number))
         self.records.put(moved)
+        self.relate_anew(issue, moved)
         self._depart(issue, (moved.repository, moved.number))
         self._occurred(moved, "transferred", actor)
         return moved
@@ -47,6 +48,7 @@ class DepartingState(JudgedState):
             self.records.remove(comment)
         for occurrence in self.occurrences(issue):
             self.records.remove(occurrence)
+        self.forget_relations(issue)
         self._depart(issue, None)
 
     def rename(self, name: str, to: str) -> Repository:

@@ -13,7 +13,8 @@ from overlord.embedded.forge import repository as bare
 from overlord.embedded.forge.account import utc_now
 from overlord.embedded.forge.api.problem import Problem, invalid, missing, unfit
 from overlord.embedded.forge.record import ACTIONS, CheckRun, Pull, Review, ReviewComment, Status
-from overlord.embedded.forge.state import BODY_CHARS, ForgeState
+from overlord.embedded.forge.relation import RelatedState
+from overlord.embedded.forge.state import BODY_CHARS
 
 REVIEW_STATES = ("APPROVED", "CHANGES_REQUESTED", "COMMENTED")
 CHECK_STATUSES = ("queued", "in_progress", "completed", "waiting", "requested", "pending")
@@ -27,7 +28,7 @@ Remark = tuple[str, int, str]
 """Path, line and text of a comment on a diff."""
 
 
-class JudgedState(ForgeState):
+class JudgedState(RelatedState):
     """A forge whose pull requests are reviewed and checked."""
 
     def __init__(self, root: Path, *, now: Callable[[], datetime] = utc_now) -> None:

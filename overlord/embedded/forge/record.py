@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from overlord.embedded.forge.link import Dependency, SubIssue
+
 Association = Literal["OWNER", "MEMBER", "COLLABORATOR", "CONTRIBUTOR", "NONE"]
 Role = Literal["none", "read", "triage", "write", "maintain", "admin"]
 LEVELS = ("none", "read", "write", "admin")
@@ -381,9 +383,11 @@ Record = (
     | CheckRun
     | Renaming
     | Membership
+    | SubIssue
+    | Dependency
 )
 KINDS: tuple[type[Record], ...] = (
     *(User, App, Grant, Repository, Label, Issue, Pull),
     *(Comment, Occurrence, Departure, Reaction, Status),
-    *(Review, ReviewComment, CheckRun, Renaming, Membership),
+    *(Review, ReviewComment, CheckRun, Renaming, Membership, SubIssue, Dependency),
 )

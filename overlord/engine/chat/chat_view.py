@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from overlord.domain.view.span import Code, Command, Issue, Link, Pull, Span
-from overlord.domain.view.view import Actions, Bullets, Fields, Heading, Paragraph, Part, Table, View
+from overlord.domain.view.view import Actions, Bullets, Fields, Heading, Outline, Paragraph, Part, Table, View
 from overlord.verbs.typed_words import typed_in_chat
 
 MOST_SHOWN = 10
@@ -38,6 +38,9 @@ def _part(part: Part, web: str) -> Part:
         case Bullets(items):
             points = tuple(_spans(item, web) for item in items[:MOST_SHOWN])
             return Bullets((*points, *_more(len(items))))
+        case Outline(points):
+            shown_points = tuple(tuple(_spans(line, web) for line in point) for point in points[:MOST_SHOWN])
+            return Outline((*shown_points, *((more,) for more in _more(len(points)))))
         case Table(columns, rows):
             shown = tuple(tuple(_spans(cell, web) for cell in row) for row in rows[:MOST_SHOWN])
             return Table(columns, (*shown, *((more,) for more in _more(len(rows)))))

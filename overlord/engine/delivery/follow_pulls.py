@@ -11,6 +11,7 @@ from overlord.domain.repositories.forge import IssueState, Pull
 from overlord.engine.conversation import edited_issue
 from overlord.engine.delivery import rounds
 from overlord.engine.issues import missing_issue, projection
+from overlord.engine.portfolio import issue_states
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.poll_errors import LOOKS_BACK, PollErrors, through
 from overlord.engine.runtime.progress import Progress
@@ -108,10 +109,11 @@ async def issues(parts: Parts, name: RepositoryName, poll_errors: PollErrors) ->
 async def _look(parts: Parts, name: RepositoryName, state: IssueState) -> Progress:
     job = await parts.database.read(lambda c: jobs.live_for(c, name, state.issue.number))
     if job is None:
+        await issue_states.seen(parts, name, state)
         return Progress.IDLE
     await missing_issue.note_present(parts, job)
     if not state.open:
-        return await _closed(parts, name, job)
+        return await _closed(parts, name, job, state)
     if label := await _taken_off(parts, name, job, state):
         reason = f"somebody took the label {label} off"
         return await _end(parts, job, EventName.UNLABELLED, reason, only_in={job.state})
@@ -135,7 +137,7 @@ async def _taken_off(parts: Parts, name: RepositoryName, job: Job, state: IssueS
     return label if labelling is not None and labelling.is_off else None
 
 
-async def _closed(parts: Parts, name: RepositoryName, job: Job) -> Progress:
+async def _closed(parts: Parts, name: RepositoryName, job: Job, state: IssueState) -> Progress:
     """An issue is closed: by the merge of its pull request, or because nobody wants it any more."""
     if job.pull_number is not None:
         found = [await parts.forge.pull(name, job.pull_number)]
@@ -144,11 +146,17 @@ async def _closed(parts: Parts, name: RepositoryName, job: Job) -> Progress:
     for pull in found:
         if fate(pull) is not None:
             return await _follow(parts, job, pull)
-    return await _end(parts, job, EventName.ISSUE_CLOSED, "the issue was closed", only_in=OPEN)
+    return await _end(parts, job, EventName.ISSUE_CLOSED, "the issue was closed", only_in=OPEN, seen=state)
 
 
 async def _end(
-    parts: Parts, job: Job, event: EventName, reason: str, *, only_in: Collection[JobState]
+    parts: Parts,
+    job: Job,
+    event: EventName,
+    reason: str,
+    *,
+    only_in: Collection[JobState],
+    seen: IssueState | None = None,
 ) -> Progress:
     data: dict[str, Json] = {"reason": reason}
     at = parts.clock.now()
@@ -157,6 +165,8 @@ async def _end(
         if jobs.get(connection, job.id).state not in only_in:
             return False
         jobs.move(connection, job.id, event, at=at, actor="forge", data=data, reason=reason)
+        if seen is not None:
+            issue_states.note(connection, job.space, seen, at=at)
         return True
 
     return Progress.of(await parts.database.write(Failpoint.FATE_NOTED, end))

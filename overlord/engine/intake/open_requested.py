@@ -6,6 +6,7 @@ from overlord.domain.conversation.issue_request import IssueRequest
 from overlord.domain.conversation.requested_issue import issue_text
 from overlord.domain.text.plain import defused_line
 from overlord.engine.issues.open_issue import opened
+from overlord.engine.portfolio import opened_issue
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.errors import ForgeMissing, ForgeRefused, Refused
@@ -68,6 +69,7 @@ def _settle(connection: sqlite3.Connection, parts: Parts, asked: IssueRequest, n
     """The issue is known by its number before its job begins, which tells by that what it is for."""
     at = parts.clock.now()
     issue_requests.opened(connection, asked.id, issue_number=number, at=at)
+    opened_issue.note(connection, asked, number, at=at)
     try:
         wish = work_on(connection, asked.space, number, actor=asked.actor, at=at)
     except Refused as error:

@@ -45,7 +45,7 @@ def _pause(connection: sqlite3.Connection, name: RepositoryName, body: str, at: 
 
 def look_again(connection: sqlite3.Connection, *, at: datetime) -> None:
     """At a start: what is paused and waits for nobody's answer is looked for again."""
-    asked = {decision.space for decision in decisions.waiting(connection)}
+    asked = {decision.space for decision in decisions.waiting(connection) if not decision.about}
     for name, space in spaces.noted(connection).items():
         if space.paused and name not in asked:
             commands.resume_space(connection, name, actor="overlord", at=at)

@@ -38,6 +38,7 @@ from overlord.engine.contracts import carry_on, consult, escalate, plan
 from overlord.engine.contracts.carry_on import Way
 from overlord.engine.contracts.move import Move
 from overlord.engine.contracts.plan import PlanWork
+from overlord.engine.portfolio import escalated_wait
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.scope.allow import by_commit, scope_of, settled
@@ -255,6 +256,8 @@ def _stopped_short(  # noqa: PLR0917
     subject, body = _question(session, over.ending, verdict, work)
     if subject is Subject.STOPPED_SHORT and (outage := _outage(connection, session)) is not None:
         subject, body = Subject.MODEL, outage.verdict(at)
+    if subject is Subject.BLOCKED and escalated_wait.begin(connection, session, data, head=work.head, at=at):
+        return
     turn = Turn.of(parts.contract_of(connection, job), job)
     move = Move(connection=connection, parts=parts, job=job, turn=turn, data=data)
     if not turn.contract.keeps_misses and _handed_up(move, session, work, subject, body):

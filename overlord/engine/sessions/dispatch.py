@@ -12,9 +12,9 @@ from overlord.domain.event import EventName, Json
 from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.job import Job, JobChanges, branch_name
 from overlord.domain.session import Session
-from overlord.engine.bootstrap import init_job
 from overlord.engine.contracts import begin, take
 from overlord.engine.conversation import edited_issue
+from overlord.engine.portfolio import lead_job
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.scope import approve
@@ -42,6 +42,7 @@ from overlord.failpoints import Failpoint
 from overlord.store import jobs, sessions
 from overlord.store.budgets import exchanges, grants
 from overlord.store.conversation import steering
+from overlord.store.portfolio import escalations
 
 
 async def step(parts: Parts, job: Job) -> Progress:
@@ -116,7 +117,7 @@ async def _prepare_work(parts: Parts, job: Job) -> Progress:
 async def _agent(parts: Parts, job: Job) -> Chosen:
     """Who works in the next session. Raises AgentUnknown."""
     role_name, role = await brief.worker(parts, job)
-    answers = read_asked(job.consultation) is not None or await init_job.of(parts, job) is not None
+    answers = read_asked(job.consultation) is not None or await lead_job.is_ours(parts, job)
     is_walled = parts.runner.capabilities.isolates_files
     return agent_choice.chosen(parts.settings, job, role, role_name, is_walled=is_walled, needs_tools=answers)
 
@@ -139,6 +140,7 @@ async def _prepare_session(parts: Parts, job: Job, base: Sha, branch: str, given
         select_skills.note(connection, job, session, chosen)
         untested.note(connection, job, hints, writable.scope, at=session.prepared_at)
         steering.note_briefed(connection, session)
+        escalations.note_briefed(connection, session)
 
     is_prepared = await launcher.prepare(
         parts, job, session, Failpoint.WORK_PREPARED, may=may, note=note, agent_by=given.agent.by

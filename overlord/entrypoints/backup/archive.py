@@ -44,7 +44,9 @@ class Packer:
             self._add(name, file, os.fstat(file.fileno()).st_size if size is None else size)
 
     def add_text(self, name: str, text: str) -> None:
-        content = text.encode()
+        self.add_bytes(name, text.encode())
+
+    def add_bytes(self, name: str, content: bytes) -> None:
         self._add(name, io.BytesIO(content), len(content))
 
     def finish(self, *, schema: int) -> Manifest:

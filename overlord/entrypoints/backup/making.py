@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from overlord.adapters.git.history import taken
+from overlord.domain.portfolio.files import layout
 from overlord.entrypoints.backup.archive import Packer, packing
 from overlord.entrypoints.backup.manifest import (
     DATABASE,
@@ -26,15 +27,18 @@ from overlord.entrypoints.backup.manifest import (
     Manifest,
     evidence_name,
     history_name,
+    is_portfolio,
     transcript_name,
 )
 from overlord.errors import Refused, StoreError
+from overlord.file_tree import FileTree, UnreadableFileError
 from overlord.home import Home
 from overlord.store import evidence, jobs, sessions
 from overlord.store.database import copied, open_reader
 from overlord.store.schema.migrations import LATEST
 
 _HEX = re.compile(r"[0-9a-f]{62}")
+_MOST_PORTFOLIO_FILE = 64 << 20
 _PLACE = re.compile(r"[0-9a-f]{2}")
 
 
@@ -47,6 +51,8 @@ class WrittenBackup:
     manifest: Manifest
     missing: tuple[str, ...]
     """Evidence that the database names and nobody has."""
+    left_out: tuple[str, ...]
+    """Files of the portfolio that cannot be read, as links that somebody put there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,13 +77,15 @@ def make(home: Home, target: Path, *, at: datetime) -> WrittenBackup:
             copied(home.database, copy)
             named = _read_names(copy)
             with packing(target, at=at) as packer:
-                missing = _pack(home, packer, named, copy, Path(scratch))
+                missing, left_out = _pack(home, packer, named, copy, Path(scratch))
                 manifest = packer.finish(schema=LATEST)
     except FileExistsError:
         raise Refused(f"{target} is there already; name another file") from None
     except OSError as error:
         raise StoreError(f"{target} cannot be written: {error.strerror or error}") from error
-    return WrittenBackup(file=target, size=target.stat().st_size, manifest=manifest, missing=missing)
+    return WrittenBackup(
+        file=target, size=target.stat().st_size, manifest=manifest, missing=missing, left_out=left_out
+    )
 
 
 def _read_names(copy: Path) -> _NamedInDatabase:
@@ -95,11 +103,15 @@ def _read_names(copy: Path) -> _NamedInDatabase:
         )
 
 
-def _pack(home: Home, packer: Packer, named: _NamedInDatabase, copy: Path, scratch: Path) -> tuple[str, ...]:
+def _pack(
+    home: Home, packer: Packer, named: _NamedInDatabase, copy: Path, scratch: Path
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The evidence that is missing, and the files that were left out."""
     packer.add(DATABASE, copy)
     packer.add_text(INSTANCE, home.instance())
     if home.settings.is_file():
         packer.add(SETTINGS, home.settings)
+    left_out = _pack_portfolio(home, packer)
     kept = set()
     for place in sorted(home.evidence.glob("*")):
         for file in sorted(place.glob("*")) if _PLACE.fullmatch(place.name) else ():
@@ -112,7 +124,26 @@ def _pack(home: Home, packer: Packer, named: _NamedInDatabase, copy: Path, scrat
             packer.add(transcript_name(session), transcript, size=_whole_lines(transcript))
     for space, commits in sorted(named.commits.items()):
         asyncio.run(_pack_history(home, packer, space, commits, scratch))
-    return tuple(sorted(named.evidence - kept))
+    return tuple(sorted(named.evidence - kept)), tuple(left_out)
+
+
+def _pack_portfolio(home: Home, packer: Packer) -> list[str]:
+    """Add the portfolio's files as they are now; those that were left out."""
+    tree, left = FileTree(home.root), list[str]()
+    found = [home.root / name for name in (*layout.BRIEF_FILES, layout.RULES)]
+    found += [path for place in layout.PLACES for path in (home.root / place).rglob("*")]
+    for file in sorted(found):
+        name = str(file.relative_to(home.root))
+        if not is_portfolio(name):
+            continue
+        try:
+            content = tree.read(name, most=_MOST_PORTFOLIO_FILE)
+        except UnreadableFileError:
+            left.append(name)
+            continue
+        if content is not None:
+            packer.add_bytes(name, content)
+    return left
 
 
 async def _pack_history(home: Home, packer: Packer, space: str, commits: set[str], scratch: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from overlord.domain.portfolio.files import layout
 from overlord.home import Home
 
 FORMAT = 1
@@ -66,9 +67,14 @@ def digest_of(name: str) -> str | None:
     return found["place"] + found["rest"] if found else None
 
 
+def is_portfolio(name: str) -> bool:
+    """Whether it is a file of the portfolio: what people wrote, or what Overlord writes beside it."""
+    return layout.is_prose(name) or layout.is_exported(name)
+
+
 def is_known(name: str) -> bool:
     """Whether a backup may hold a file of this name."""
-    plain = name in {MANIFEST, DATABASE, INSTANCE, SETTINGS}
+    plain = name in {MANIFEST, DATABASE, INSTANCE, SETTINGS} or is_portfolio(name)
     return plain or any(pattern.fullmatch(name) for pattern in (_EVIDENCE, _TRANSCRIPT, _HISTORY))
 
 
@@ -76,7 +82,7 @@ def place_in(home: Home, name: str) -> str | None:
     """Where in a home a file belongs, from its top; None for what is no file there by itself."""
     if name in {INSTANCE, SETTINGS, DATABASE}:
         return name
-    if digest_of(name):
+    if digest_of(name) or is_portfolio(name):
         return name
     if found := _TRANSCRIPT.fullmatch(name):
         return str(home.transcript(found["session"]).relative_to(home.root))

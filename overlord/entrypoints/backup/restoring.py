@@ -16,6 +16,7 @@ from pathlib import Path
 from overlord.adapters.git.history import History, mirror_of
 from overlord.domain.event import EventName, LedgerEvent
 from overlord.domain.identifiers import Sha
+from overlord.domain.portfolio.files import layout
 from overlord.entrypoints.backup.archive import flush, read
 from overlord.entrypoints.backup.manifest import (
     DATABASE,
@@ -148,6 +149,12 @@ def _history(staging: Home, space: str) -> History:
     return History(pack=parts[PACK], heads=[Sha(sha) for sha in heads.split()], shallow=shallow)
 
 
+def _keep_aside(place: Path, new: Path) -> None:
+    """What people wrote there before is lost by no restore."""
+    if place.is_symlink() or (place.is_file() and place.read_bytes() != new.read_bytes()):
+        place.rename(place.with_name(f"{place.name}.before-restore"))
+
+
 def _move_in(staging: Home, home: Home) -> str:
     """Everything to its place; once the database is there, the home is restored."""
     settings = ""
@@ -167,6 +174,8 @@ def _move_in(staging: Home, home: Home) -> str:
         if not any(path.is_relative_to(mirror) for mirror in mirrors):
             place = home.root / path.relative_to(staging.root)
             place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if layout.is_prose(str(path.relative_to(staging.root))):
+                _keep_aside(place, path)
             path.replace(place)
     os.sync()  # thousands of files come to the disk at once, before the one that names them
     for suffix in ("-wal", "-shm"):

@@ -126,6 +126,7 @@ _SENTENCES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "repository_read_in_part": lambda e: f"{e['space']} can be read only in part: {e['trouble']}{_again(e)}",
     "repository_reached_again": lambda e: f"{e['space']} can be reached again",
     "step_put_off": lambda e: f"a step failed and is tried again: {e['trouble']}",
+    "forge_lacks_feature": lambda e: f"{e['forge']} has no {e['feature']}: work goes on without them",
     "forge_does_not_answer": lambda e: f"GitHub does not answer: {e['trouble']}",
     "settings_changed": lambda e: (
         f"Settings changed: {_value(e['what'])}"
@@ -139,6 +140,7 @@ _SENTENCES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
         f"its session used {e['tool']} of the MCP server {e['server']} ({e['duration_s']:.1f} s)"
     ),
     "mcp_server_failed": lambda e: f"its session got no answer to {e['method']}: {e['trouble']}",
+    "hook_failed": lambda e: f"the program {e['program']}, called for {e['hook']}, failed: {e['why']}",
     "no_containers": lambda e: f"No container engine answers: sessions run as processes ({e['reason']})",
     "disk": lambda e: f"the disk: {e['trouble']}",
     "disk_low": lambda _: "the disk runs low: nothing new is begun",

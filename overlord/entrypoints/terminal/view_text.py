@@ -17,6 +17,7 @@ from overlord.domain.view.view import (
     Fields,
     Heading,
     Note,
+    Outline,
     Output,
     Paragraph,
     Part,
@@ -64,15 +65,27 @@ def _show(part: Part) -> None:
             is_ascii = signs_of(console.encoding) == ASCII
             for line in graph_lines(part, is_ascii=is_ascii):
                 show_line(Text(line))
-        case Bullets() | Fields() | Table() | Actions():
+        case Bullets() | Outline() | Fields() | Table() | Actions():
             _show_list(part)
 
 
-def _show_list(part: Bullets | Fields | Table | Actions) -> None:
+def _show_outline(points: Sequence[Sequence[Sequence[Span]]]) -> None:
+    """Points with an empty line between them, where they have lines below them."""
+    for index, (first, *below) in enumerate(points):
+        if index and (below or len(points[index - 1]) > 1):
+            show_line(Text(""))
+        show_line(Text("  ").append(_text(first)))
+        for line in below:
+            show_line(Text("    ").append(_text(line)))
+
+
+def _show_list(part: Bullets | Outline | Fields | Table | Actions) -> None:
     match part:
         case Bullets(items):
             for item in items:
                 show_line(Text("- ").append(_text(item)))
+        case Outline(points):
+            _show_outline(points)
         case Fields(fields):
             for name, spans in fields:
                 show_line(Text().append(f"{_words(name)}: ", "bold").append(_text(spans)))

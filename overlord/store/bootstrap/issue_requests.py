@@ -108,3 +108,8 @@ def wished(connection: sqlite3.Connection, number: int, wish_id: int) -> None:
 def refused(connection: sqlite3.Connection, number: int, trouble: str) -> None:
     """It cannot be opened or taken up, and why: it is not tried again."""
     update(connection, "issue_requests", number, {"trouble": trouble})
+
+
+def try_again(connection: sqlite3.Connection, number: int) -> None:
+    """Whatever kept its issue from being opened may be over: it is to be opened again."""
+    update(connection, "issue_requests", number, {"trouble": ""})

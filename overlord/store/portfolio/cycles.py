@@ -19,8 +19,6 @@ class Cycle:
     actor: str
     asked_at: datetime
     ran_at: datetime | None = None
-    scheduled_for: datetime | None = None
-    """The time of the schedule that it makes up for."""
     fingerprint: str = ""
     """Of what it saw when it ended."""
     ledger_id: int = 0
@@ -56,10 +54,22 @@ def last(connection: sqlite3.Connection) -> Cycle | None:
     return next(iter(select(connection, Cycle, query)), None)
 
 
-def last_scheduled(connection: sqlite3.Connection) -> datetime | None:
-    """The newest time of the schedule that was made up for."""
-    row = connection.execute("SELECT max(scheduled_for) AS latest FROM portfolio_cycles").fetchone()
-    return datetime.fromisoformat(row["latest"]) if row["latest"] else None
+def scheduled(connection: sqlite3.Connection, schedule: str) -> list[datetime]:
+    """When the latest times of a schedule were made up for."""
+    query = "SELECT at FROM portfolio_schedules WHERE schedule = ? ORDER BY at DESC LIMIT ?"
+    return [datetime.fromisoformat(row["at"]) for row in connection.execute(query, (schedule, KEPT))]
+
+
+def note_scheduled(connection: sqlite3.Connection, schedule: str, *, at: datetime) -> None:
+    """Its last time was made up for now."""
+    insert(connection, "portfolio_schedules", {"schedule": schedule, "at": at})
+    query = """DELETE FROM portfolio_schedules WHERE schedule = ? AND id NOT IN (
+                   SELECT id FROM portfolio_schedules WHERE schedule = ? ORDER BY at DESC LIMIT ?)"""
+    connection.execute(query, (schedule, schedule, KEPT))
+
+
+KEPT = 50
+"""Moments that are kept of each schedule: so far back a clock may be set without a time being made up for twice."""
 
 
 def ran(
@@ -70,7 +80,6 @@ def ran(
     acts: int,
     summary: str,
     at: datetime,
-    scheduled_for: datetime | None = None,
 ) -> None:
     """It is over; where it did something, that is a fact."""
     cycle = get(connection, number)
@@ -83,7 +92,6 @@ def ran(
         "fingerprint": fingerprint,
         "acts": acts,
         "summary": summary,
-        "scheduled_for": scheduled_for,
         "ledger_id": ledger.last_number(connection),
     }
     update(connection, "portfolio_cycles", number, changes)

@@ -1,13 +1,15 @@
 """Escalations: drafted by sessions, resolved once by code or by a person, each step with its ledger event in the same transaction."""
 
+import json
 import sqlite3
 from dataclasses import replace
 from datetime import datetime
 
 from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
 from overlord.domain.portfolio.escalation import Escalation, EscalationState
+from overlord.domain.session import Session
 from overlord.errors import NotFound
-from overlord.store import ledger
+from overlord.store import decisions, ledger
 from overlord.store.rows import insert, select, update
 
 _OPEN = "state IN ('draft', 'pending')"
@@ -70,10 +72,12 @@ def resolve(
 
 
 def withdraw(connection: sqlite3.Connection, number: int, *, reason: str, at: datetime) -> None:
-    """Nobody needs its answer any more."""
+    """Nobody needs its answer any more: whoever was asked is asked no longer."""
     before = get(connection, number)
     if before.is_open:
         update(connection, "escalations", number, {"state": EscalationState.WITHDRAWN, "resolved_at": at})
+        if before.decision_id is not None:
+            decisions.supersede(connection, decisions.get(connection, before.decision_id), at=at)
         withdrawn = replace(before, state=EscalationState.WITHDRAWN)
         _append(
             connection,
@@ -117,9 +121,56 @@ def of_initiative(connection: sqlite3.Connection, initiative_id: int) -> list[Es
     return select(connection, Escalation, query, initiative_id)
 
 
+def of_task(connection: sqlite3.Connection, task_id: int) -> list[Escalation]:
+    """Those that block a task, or blocked it, oldest first."""
+    return select(connection, Escalation, "SELECT * FROM escalations WHERE task_id = ? ORDER BY id", task_id)
+
+
 def of_job(connection: sqlite3.Connection, job_id: int) -> list[Escalation]:
     """Those that a job's sessions wrote, oldest first."""
     return select(connection, Escalation, "SELECT * FROM escalations WHERE job_id = ? ORDER BY id", job_id)
+
+
+def newest_resolved(connection: sqlite3.Connection, initiative_id: int, *, limit: int) -> list[Escalation]:
+    """Those of an initiative that were resolved last, the oldest of them first."""
+    query = """SELECT * FROM escalations WHERE initiative_id = ? AND state = 'resolved'
+               ORDER BY resolved_at DESC, id DESC LIMIT ?"""
+    return select(connection, Escalation, query, initiative_id, limit)[::-1]
+
+
+def resolved_since(connection: sqlite3.Connection, since: datetime) -> list[Escalation]:
+    """Those that were resolved from a moment on, oldest first."""
+    query = "SELECT * FROM escalations WHERE state = 'resolved' AND resolved_at >= ? ORDER BY resolved_at, id"
+    return select(connection, Escalation, query, since.isoformat())
+
+
+def needless(connection: sqlite3.Connection) -> list[Escalation]:
+    """Unresolved ones that nobody needs any more: their task or initiative has ended, their job was cancelled, or is over and was of
+    no initiative."""
+    query = """SELECT escalations.* FROM escalations
+               LEFT JOIN initiatives ON initiatives.id = escalations.initiative_id
+               LEFT JOIN tasks ON tasks.id = escalations.task_id
+               LEFT JOIN jobs ON jobs.id = escalations.job_id
+               WHERE escalations.state IN ('draft', 'pending') AND (
+                 initiatives.state IN ('done', 'cancelled') OR tasks.state IN ('done', 'cancelled')
+                 OR jobs.state = 'cancelled' OR (escalations.initiative_id IS NULL AND NOT jobs.is_open))
+               ORDER BY escalations.id"""
+    return select(connection, Escalation, query)
+
+
+def was_searched(connection: sqlite3.Connection, fingerprint: str) -> bool:
+    """Whether a model was asked already whether these notes answer this question."""
+    query = "SELECT 1 FROM escalations WHERE searched = ? LIMIT 1"
+    return connection.execute(query, (fingerprint,)).fetchone() is not None
+
+
+def note_briefed(connection: sqlite3.Connection, session: Session) -> None:
+    """A session was prepared: the resolutions that its brief tells are delivered."""
+    told = (json.loads(session.brief).get("portfolio") or {}).get("resolved") or ()
+    refs = {str(item.get("ref", "")) for item in told}
+    for escalation in undelivered(connection) if refs else ():
+        if escalation.ref in refs:
+            mark_delivered(connection, escalation.id)
 
 
 def of_decision(connection: sqlite3.Connection, decision_id: int) -> Escalation | None:

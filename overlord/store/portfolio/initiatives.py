@@ -92,6 +92,11 @@ def _short(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 
+def say_waits(connection: sqlite3.Connection, number: int, waits: str) -> None:
+    """Why nothing of it is begun; that is no change of the initiative itself."""
+    update(connection, "initiatives", number, {"waits": waits})
+
+
 def note(
     connection: sqlite3.Connection,
     name: EventName,
@@ -148,6 +153,13 @@ def of_job(connection: sqlite3.Connection, job_id: int) -> Initiative | None:
     query = """SELECT initiatives.* FROM initiatives JOIN jobs
                ON jobs.space = initiatives.space AND jobs.issue_number = initiatives.issue_number WHERE jobs.id = ?"""
     return next(iter(select(connection, Initiative, query, job_id)), None)
+
+
+def planning_jobs(connection: sqlite3.Connection) -> frozenset[int]:
+    """The open jobs that plan one: no pull request comes of them."""
+    query = """SELECT jobs.id FROM initiatives JOIN jobs
+               ON jobs.space = initiatives.space AND jobs.issue_number = initiatives.issue_number WHERE jobs.is_open"""
+    return frozenset(row["id"] for row in connection.execute(query))
 
 
 def named(connection: sqlite3.Connection, text: str) -> Initiative:

@@ -89,6 +89,8 @@ def change(
     told = sorted(set(new) - _QUIET - {"completed_at"})
     if told:
         moved = _MOVES.get(after.state) if "state" in new else None
+        if before.state is TaskState.PROPOSED and after.state is TaskState.PENDING:
+            moved = None  # it was never worked on
         data: dict[str, Json] = {"what": [f"{name}: {_short(getattr(after, name))}" for name in told]}
         data |= {"subject": after.subject, "reason": reason}
         _append(connection, moved or EventName.TASK_CHANGED, after, data, actor=actor, at=at)
@@ -98,6 +100,16 @@ def change(
 def _short(value: object) -> str:
     text = " ".join(str(value).split())
     return text if len(text) <= 80 else f"{text[:79]}…"
+
+
+def say_waits(connection: sqlite3.Connection, row: int, waits: str) -> None:
+    """Why it is not begun; that is no change of the task itself, and does not make it newer."""
+    update(connection, "tasks", row, {"waits": waits})
+
+
+def touch(connection: sqlite3.Connection, row: int, *, at: datetime) -> None:
+    """A person still wants it: it counts as new again."""
+    update(connection, "tasks", row, {"updated_at": at})
 
 
 def note(
@@ -140,6 +152,12 @@ def of_states(connection: sqlite3.Connection, states: Collection[TaskState]) -> 
     marks = ", ".join("?" * len(states))
     query = f"SELECT * FROM tasks WHERE state IN ({marks}) ORDER BY id"  # noqa: S608 - marks
     return select(connection, Task, query, *map(str, states))
+
+
+def completed_since(connection: sqlite3.Connection, since: datetime) -> list[Task]:
+    """Those that were done from a moment on, the first of them first."""
+    query = "SELECT * FROM tasks WHERE state = 'done' AND completed_at >= ? ORDER BY completed_at, id"
+    return select(connection, Task, query, since.isoformat())
 
 
 def of_issue(connection: sqlite3.Connection, space: str, number: int) -> Task | None:
@@ -199,9 +217,3 @@ def link(connection: sqlite3.Connection, task: Task, blockers: Iterable[Task], *
         columns = {"blocker_id": row, "blocked_id": task.id}
         insert(connection, "task_links", columns)
     update(connection, "tasks", task.id, {"updated_at": at})
-
-
-def mark_link(connection: sqlite3.Connection, link: TaskLink) -> None:
-    """The forge knows that one waits for the other, or cannot."""
-    query = "UPDATE task_links SET is_at_forge = 1 WHERE blocker_id = ? AND blocked_id = ?"
-    connection.execute(query, (link.blocker_id, link.blocked_id))

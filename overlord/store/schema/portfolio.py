@@ -60,12 +60,16 @@ PORTFOLIO = (
     "CREATE INDEX tasks_by_state ON tasks (state, initiative_id)",
     "CREATE INDEX tasks_by_issue ON tasks (space, issue_number)",
     "CREATE INDEX tasks_by_job ON tasks (job_id)",
+    "CREATE INDEX tasks_to_link ON tasks (id) WHERE issue_number IS NOT NULL AND NOT is_linked",
+    "CREATE INDEX tasks_to_close ON tasks (id) WHERE issue_number IS NOT NULL AND NOT is_issue_closed",
+    "CREATE INDEX initiatives_to_close ON initiatives (id) WHERE issue_number IS NOT NULL AND NOT is_issue_closed",
     """CREATE TABLE task_links (
         blocker_id INTEGER NOT NULL REFERENCES tasks (id),
         blocked_id INTEGER NOT NULL REFERENCES tasks (id),
         is_at_forge INTEGER NOT NULL DEFAULT 0,
         PRIMARY KEY (blocker_id, blocked_id)
     ) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX unsaid_task_links ON task_links (blocker_id) WHERE NOT is_at_forge",
     "CREATE INDEX task_links_by_blocked ON task_links (blocked_id)",
     """CREATE TABLE escalations (
         id INTEGER PRIMARY KEY,
@@ -147,12 +151,17 @@ PORTFOLIO = (
         actor TEXT NOT NULL,
         asked_at TEXT NOT NULL,
         ran_at TEXT,
-        scheduled_for TEXT,
         fingerprint TEXT NOT NULL DEFAULT '',
         ledger_id INTEGER NOT NULL DEFAULT 0,
         acts INTEGER NOT NULL DEFAULT 0,
         summary TEXT NOT NULL DEFAULT ''
     ) STRICT""",
+    """CREATE TABLE portfolio_schedules (
+        id INTEGER PRIMARY KEY,
+        schedule TEXT NOT NULL,
+        at TEXT NOT NULL
+    ) STRICT""",
+    "CREATE INDEX portfolio_schedules_by_name ON portfolio_schedules (schedule, at)",
     """CREATE TABLE portfolio_files (
         path TEXT PRIMARY KEY,
         digest TEXT NOT NULL,
@@ -166,8 +175,17 @@ PORTFOLIO = (
         initiative_id INTEGER NOT NULL REFERENCES initiatives (id),
         text TEXT NOT NULL,
         problems TEXT NOT NULL,
-        at TEXT NOT NULL
+        at TEXT NOT NULL,
+        tasks TEXT NOT NULL DEFAULT '[]',
+        base_text TEXT NOT NULL DEFAULT '',
+        session_id TEXT NOT NULL DEFAULT '',
+        still_holds INTEGER NOT NULL DEFAULT 0,
+        is_edited INTEGER NOT NULL DEFAULT 0,
+        is_asked INTEGER NOT NULL DEFAULT 1,
+        approved_at TEXT,
+        is_written INTEGER NOT NULL DEFAULT 0
     ) STRICT""",
+    "CREATE INDEX plan_drafts_by_initiative ON plan_drafts (initiative_id)",
     """CREATE TABLE job_portfolio (
         job_id INTEGER PRIMARY KEY REFERENCES jobs (id),
         refusals INTEGER NOT NULL DEFAULT 0,
@@ -185,6 +203,8 @@ PORTFOLIO = (
         written_at TEXT NOT NULL,
         text TEXT NOT NULL
     ) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX wishes_of_issues ON wishes (space, number)",
+    "CREATE INDEX jobs_of_issues ON jobs (space, issue_number)",
     "ALTER TABLE decisions ADD COLUMN about TEXT NOT NULL DEFAULT ''",
     "CREATE INDEX decisions_about ON decisions (about) WHERE about <> ''",
     # An approved plan ends the job that made it.

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from overlord.embedded.forge.api import content, conversation, graphql, labelling, rest, review, sign_in
+from overlord.embedded.forge.api import (
+    content,
+    conversation,
+    graphql,
+    labelling,
+    relation,
+    rest,
+    review,
+    sign_in,
+)
 from overlord.embedded.forge.api.rest import Call
 
 
@@ -26,7 +35,7 @@ class Operation:
         """The template as a Starlette path: numbers are numbers, and a label's or branch's name may hold slashes."""
         path = self.template.replace("/labels/{name}", "/labels/{name:path}").replace("{ref}", "{ref:path}")
         path = path.replace("{tree_sha}", "{tree_sha:path}")
-        for number in ("issue_number", "comment_id", "pull_number", "installation_id", "job_id"):
+        for number in ("issue_number", "comment_id", "pull_number", "installation_id", "job_id", "issue_id"):
             path = path.replace(f"{{{number}}}", f"{{{number}:int}}")
         return path
 
@@ -39,6 +48,7 @@ def _operation(
 
 REPO = "/repos/{owner}/{repo}"
 ISSUE = REPO + "/issues/{issue_number}"
+BLOCKED_BY = ISSUE + "/dependencies/blocked_by"
 PULL = REPO + "/pulls/{pull_number}"
 OPERATIONS = (
     _operation("repos/get", "GET", REPO, rest.get_repository),
@@ -71,6 +81,16 @@ OPERATIONS = (
     _operation("issues/update-comment", "PATCH", REPO + "/issues/comments/{comment_id}", rest.update_comment),
     _operation("issues/add-labels", "POST", ISSUE + "/labels", rest.add_labels),
     _operation("issues/remove-label", "DELETE", ISSUE + "/labels/{name}", rest.remove_label),
+    _operation("issues/list-sub-issues", "GET", ISSUE + "/sub_issues", relation.list_sub_issues),
+    _operation("issues/add-sub-issue", "POST", ISSUE + "/sub_issues", relation.add_sub_issue),
+    _operation("issues/list-dependencies-blocked-by", "GET", BLOCKED_BY, relation.list_blocked_by),
+    _operation("issues/add-blocked-by-dependency", "POST", BLOCKED_BY, relation.add_blocked_by),
+    _operation(
+        "issues/remove-dependency-blocked-by",
+        "DELETE",
+        BLOCKED_BY + "/{issue_id}",
+        relation.remove_blocked_by,
+    ),
     _operation("pulls/list", "GET", REPO + "/pulls", rest.list_pulls),
     _operation("pulls/get", "GET", PULL, rest.get_pull),
     _operation("pulls/create", "POST", REPO + "/pulls", rest.create_pull),

@@ -18,7 +18,7 @@ from overlord.embedded.forge.record import (
     Status,
     User,
 )
-from overlord.embedded.forge.state import ForgeState
+from overlord.embedded.forge.relation import RelatedState
 
 Json = dict[str, Any]
 ABSENT = ("has_projects", "has_wiki", "has_pages", "has_discussions", "has_downloads")
@@ -39,7 +39,7 @@ def moment(at: datetime | None) -> str | None:
 class Shape:
     """Renders records with addresses that begin at `origin`, where this forge is being served."""
 
-    def __init__(self, state: ForgeState, origin: str) -> None:
+    def __init__(self, state: RelatedState, origin: str) -> None:
         self.state = state
         self.origin = origin.rstrip("/")
 
@@ -103,6 +103,7 @@ class Shape:
             "comments": len(self.state.comments(issue.repository, issue.number)),
             "state_reason": issue.state_reason,
         }
+        shown |= self._relations(issue)
         if isinstance(issue, Pull):
             at = address.of_pull(api, shown["html_url"], issue.number, issue.head_sha)
             named = {name: at[name] for name in ("url", "html_url", "diff_url", "patch_url")}
@@ -244,6 +245,26 @@ class Shape:
             "updated_at": moment(thread.updated_at),
             "closed_at": moment(thread.closed_at),
         }
+
+    def _relations(self, issue: Issue) -> Json:
+        """What an issue says of its parent, its sub-issues, and those it blocks or is blocked by, where the forge has them."""
+        shown: Json = {}
+        if self.state.has_sub_issues:
+            parent, below = self.state.parent(issue), self.state.sub_issues(issue)
+            done = sum(not child.open for child in below)
+            percent = 100 * done // len(below) if below else 0
+            summary = {"total": len(below), "completed": done, "percent_completed": percent}
+            at = f"{self._api(parent.repository)}/issues/{parent.number}" if parent else None
+            shown |= {"parent_issue_url": at, "sub_issues_summary": summary}
+        if self.state.has_dependencies:
+            blockers, blocked = self.state.blockers(issue), self.state.blocked(issue)
+            shown["issue_dependencies_summary"] = {
+                "blocked_by": sum(item.open for item in blockers),
+                "blocking": sum(item.open for item in blocked),
+                "total_blocked_by": len(blockers),
+                "total_blocking": len(blocked),
+            }
+        return shown
 
     def _repository(self, repository: Repository) -> Json:
         """A repository as whoever may see it is shown it. Nobody stars, forks or watches one here."""

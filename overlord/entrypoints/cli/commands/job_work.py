@@ -233,7 +233,7 @@ _KINDS = {SessionKind.WORK: "the Minion works", SessionKind.REVIEW: "a model rev
 
 
 def _style(drawn: str) -> str:
-    if drawn.startswith("turn "):
+    if drawn.startswith(("turn ", "exploration ")):
         return "bold"
     return DIFF_COLOURS.get(drawn.lstrip()[:1], "") if drawn.startswith("    ") else ""
 

@@ -1,0 +1,141 @@
+"""What became of what was begun: jobs of tasks and of leads, and initiatives whose tasks have all ended."""
+
+from collections.abc import Iterator
+
+from overlord.domain.decision import DecisionKind, Subject, Verb
+from overlord.domain.job import JobState
+from overlord.domain.portfolio.cycle.action import Action, Ask, ChangeInitiative, ChangeTask, NoteJob
+from overlord.domain.portfolio.initiative import Initiative, InitiativeState
+from overlord.domain.portfolio.task import Task, TaskState
+from overlord.domain.portfolio.view import JobView, PortfolioView
+from overlord.domain.text.plain import plain_line
+
+ISSUE_CLOSED = "issue_closed"
+_ENDED_BY = {
+    "stopped": "a person stopped its job",
+    "dropped": "a person dropped its job",
+    "taken_over": "a person took its branch over",
+    "issue_closed": "its issue was closed",
+    "unlabelled": "the work label was taken off its issue",
+    "pr_closed": "its pull request was closed without a merge",
+    "lifetime_exceeded": "its job took longer than it may",
+    "terminated": "its contract ended its job",
+}
+
+
+def monitor(view: PortfolioView) -> Iterator[Action]:
+    """What follows from how jobs stand."""
+    for task in view.tasks:
+        if task.state is TaskState.IN_PROGRESS:
+            yield from _of_task(view, task)
+    for initiative in view.initiatives:
+        if initiative.state is InitiativeState.PLANNING:
+            yield from _of_lead(view, initiative)
+        elif initiative.state is InitiativeState.ACTIVE:
+            yield from _of_tasks(view, initiative)
+
+
+def _of_task(view: PortfolioView, task: Task) -> Iterator[Action]:
+    job = view.job_of(task.space, task.issue_number)
+    if (trouble := view.troubles.get(task.id)) and not view.is_asked(task.ref):
+        reason = plain_line(trouble, limit=300)
+        yield ChangeTask(task_id=task.id, state=TaskState.PENDING, reason=reason, is_failed=True)
+        yield _what_now(task, "its issue could not be taken up", reason)
+        return
+    if job is None:
+        return
+    if job.id != task.job_id:
+        yield NoteJob(job_id=job.id, task_id=task.id)
+    if not job.is_over:
+        return
+    if job.state is JobState.COMPLETED:
+        yield from _merged(view, task, job)
+    elif not view.is_asked(task.ref):
+        why = ending_of(job.ending)
+        yield ChangeTask(task_id=task.id, state=TaskState.PENDING, reason=why, is_failed=True)
+        yield _what_now(task, why, f"Job {job.id} worked on it, and {why}.")
+
+
+def ending_of(name: str) -> str:
+    """How a job ended, for people."""
+    return _ENDED_BY.get(name, "its job ended without a merge")
+
+
+def _merged(view: PortfolioView, task: Task, job: JobView) -> Iterator[Action]:
+    """Merged work is done once it has notes, and something was said of each criterion."""
+    notes = task.completion_notes or job.summary
+    if notes.strip() and task.is_addressed:
+        yield ChangeTask(task_id=task.id, state=TaskState.DONE, reason="its work was merged", notes=notes)
+    elif not view.is_asked(task.ref):
+        said = {item.number for item in task.addressed if item.evidence.strip()}
+        left = [
+            f"{number}. {plain_line(text, limit=300)}"
+            for number, text in enumerate(task.acceptance_criteria, start=1)
+            if number not in said
+        ]
+        body = "Its work was merged. Nothing was said of these acceptance criteria:\n\n" + "\n".join(left)
+        yield Ask(
+            about=task.ref,
+            space=task.space,
+            subject=Subject.TASK_MERGED,
+            kind=DecisionKind.APPROVAL,
+            title=f"{task.ref} {plain_line(task.subject, limit=100)}: does the merged work do all of it?",
+            body=body if left else "Its work was merged, and nothing was written down of what was done.",
+            verbs=(Verb.ACCEPT, Verb.ONE_MORE, Verb.DROP),
+            blocks=f"task {task.ref}",
+        )
+
+
+def _what_now(task: Task, why: str, body: str) -> Ask:
+    return Ask(
+        about=task.ref,
+        space=task.space,
+        subject=Subject.TASK_ENDED,
+        kind=DecisionKind.DECISION,
+        title=f"{task.ref} {plain_line(task.subject, limit=100)}: {why}; what now?",
+        body=f"{body}\n\nOther tasks go on.",
+        verbs=(Verb.RETRY, Verb.DROP),
+        blocks=f"task {task.ref}",
+    )
+
+
+def _of_lead(view: PortfolioView, initiative: Initiative) -> Iterator[Action]:
+    if view.is_asked(initiative.ref):
+        return
+    if trouble := view.lead_troubles.get(initiative.id):
+        yield from _planning_ended(initiative, plain_line(trouble, limit=300))
+        return
+    job = view.job_of(initiative.space, initiative.issue_number)
+    if job is None:
+        return
+    if job.id != initiative.job_id:
+        yield NoteJob(job_id=job.id, initiative_id=initiative.id)
+    if job.is_over and job.state is not JobState.COMPLETED:
+        yield from _planning_ended(initiative, f"Job {job.id} planned it, and {ending_of(job.ending)}.")
+
+
+def _planning_ended(initiative: Initiative, why: str) -> Iterator[Action]:
+    yield ChangeInitiative(
+        initiative_id=initiative.id, state=InitiativeState.PAUSED, reason=f"its planning ended: {why}"
+    )
+    yield Ask(
+        about=initiative.ref,
+        space=initiative.space,
+        subject=Subject.PLANNING_ENDED,
+        kind=DecisionKind.DECISION,
+        title=f"{initiative.ref} {plain_line(initiative.title, limit=100)}: its planning ended; what now?",
+        body=why,
+        verbs=(Verb.RETRY, Verb.DROP),
+        blocks=f"initiative {initiative.ref}",
+    )
+
+
+def _of_tasks(view: PortfolioView, initiative: Initiative) -> Iterator[Action]:
+    """All of its tasks have ended: so has the initiative."""
+    tasks = view.tasks_of.get(initiative.id, [])
+    if not tasks or initiative.replan or any(not task.has_ended for task in tasks):
+        return
+    is_done = any(task.state is TaskState.DONE for task in tasks)
+    state = InitiativeState.DONE if is_done else InitiativeState.CANCELLED
+    reason = "all of its tasks have ended" if is_done else "all of its tasks were cancelled"
+    yield ChangeInitiative(initiative_id=initiative.id, state=state, reason=reason)

@@ -1,0 +1,260 @@
+"""What a cycle decided, done: each action a small change of rows in the cycle's own transaction. What is outward follows from the rows."""
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from overlord.domain.conversation.issue_request import RequestKind, RequestOptions
+from overlord.domain.decision import Decision, DecisionKind, Subject, Verb
+from overlord.domain.event import OVERLORD
+from overlord.domain.portfolio.cycle.action import (
+    Action,
+    Applied,
+    Ask,
+    AssignTask,
+    ChangeInitiative,
+    ChangeTask,
+    NoteJob,
+    OpenInitiative,
+    RequestPlan,
+    SayWaits,
+)
+from overlord.domain.portfolio.initiative import MOST_TITLE_CHARS, Initiative, InitiativeState
+from overlord.domain.portfolio.task import MOST_SUBJECT_CHARS, Task, TaskState
+from overlord.domain.text.plain import defused_line, plain_line, quoted
+from overlord.engine.portfolio.lead_job import request_plan
+from overlord.engine.portfolio.task_issue import task_issue_text
+from overlord.errors import Refused
+from overlord.store import decisions
+from overlord.store.bootstrap import issue_requests
+from overlord.store.portfolio import escalations, facts, initiatives, tasks
+from overlord.verbs.commands import work_on
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acting:
+    """What an action is carried out with."""
+
+    connection: sqlite3.Connection
+    at: datetime
+    actor: str = OVERLORD
+    """Who began the cycle."""
+
+
+def act(acting: Acting, action: Action) -> str:
+    """Do it; returns what was done in a few words, for the cycle's summary, or nothing for what nobody needs to read."""
+    return _ACTS[type(action)](acting, action)
+
+
+def _open_initiative(acting: Acting, action: OpenInitiative) -> str:
+    state = InitiativeState.PROPOSED if action.is_proposed else InitiativeState.QUEUED
+    made = initiatives.add(
+        acting.connection,
+        Initiative(
+            id=0,
+            space=action.space,
+            slug="",
+            title=plain_line(action.title, limit=MOST_TITLE_CHARS) or "Untitled",
+            goal=action.goal,
+            source=action.source,
+            key=action.key,
+            state=state,
+            priority=action.priority,
+            actor=OVERLORD,
+            created_at=acting.at,
+            updated_at=acting.at,
+            paths=action.paths,
+        ),
+    )
+    if made is None:
+        return ""
+    if action.is_proposed:
+        _raise(
+            acting,
+            Ask(
+                about=made.ref,
+                space=made.space,
+                subject=Subject.INITIATIVE,
+                kind=DecisionKind.APPROVAL,
+                title=f"{made.ref} {plain_line(made.title, limit=120)}: is this initiative wanted?",
+                body=f"{action.why}\n\n{quoted(action.goal, limit=3000)}",
+                verbs=(Verb.APPROVE, Verb.REJECT),
+                blocks=f"initiative {made.ref}",
+            ),
+        )
+    return f"{'proposed' if action.is_proposed else 'opened'} {made.ref}"
+
+
+def _change_initiative(acting: Acting, action: ChangeInitiative) -> str:
+    changes: dict[str, Any] = {"state": action.state, "waits": ""}
+    before = initiatives.get(acting.connection, action.initiative_id)
+    if before.state is InitiativeState.PLANNING:
+        facts.mark_processed(acting.connection, before.space, before.issue_number)
+    changed = initiatives.change(
+        acting.connection,
+        action.initiative_id,
+        at=acting.at,
+        actor=action.actor or OVERLORD,
+        reason=action.reason,
+        **changes,
+    )
+    if changed.has_ended:
+        end_initiative(acting.connection, changed, at=acting.at, actor=action.actor or OVERLORD)
+    return f"{changed.ref} is {changed.state}"
+
+
+def end_initiative(
+    connection: sqlite3.Connection, initiative: Initiative, *, at: datetime, actor: str
+) -> None:
+    """What belongs to an initiative that has ended ends with it: tasks that nobody works on, escalations, questions."""
+    reason = f"its initiative is {initiative.state}"
+    for task in tasks.of_initiative(connection, initiative.id):
+        if task.state in (TaskState.PROPOSED, TaskState.PENDING):
+            tasks.change(
+                connection, task.id, at=at, actor=actor, reason=reason, state=TaskState.CANCELLED, waits=""
+            )
+            close_questions(connection, task.ref, at=at)
+    for escalation in escalations.of_initiative(connection, initiative.id):
+        if escalation.is_open and escalation.task_id is None:
+            escalations.withdraw(connection, escalation.id, reason=reason, at=at)
+    close_questions(connection, initiative.ref, at=at)
+
+
+def close_questions(connection: sqlite3.Connection, about: str, *, at: datetime) -> None:
+    """What was asked about it needs no answer any more."""
+    for decision in decisions.about(connection, about):
+        decisions.supersede(connection, decision, at=at)
+
+
+def _request_plan(acting: Acting, action: RequestPlan) -> str:
+    initiative = initiatives.get(acting.connection, action.initiative_id)
+    request_plan(acting.connection, initiative, actor=acting.actor, at=acting.at, reason=action.reason)
+    return f"planning of {initiative.ref}"
+
+
+def _assign(acting: Acting, action: AssignTask) -> str:
+    """A task gets its issue once; one that has it is worked on there again."""
+    connection, at = acting.connection, acting.at
+    task = tasks.get(connection, action.task_id)
+    changes: dict[str, Any] = {"state": TaskState.IN_PROGRESS, "waits": ""}
+    if task.issue_number is None:
+        changes["issue_request_id"] = _issue_request(acting, task)
+    elif not task.is_issue_closed:
+        try:
+            work_on(connection, task.space, task.issue_number, actor=acting.actor, at=at)
+        except Refused as error:
+            tasks.say_waits(connection, task.id, plain_line(str(error), limit=200))
+            return ""
+    tasks.change(connection, task.id, at=at, **changes)
+    return f"assigned {task.ref}"
+
+
+def _issue_request(acting: Acting, task: Task) -> int:
+    """The one request by which the task's issue is opened."""
+    if task.issue_request_id is not None:
+        issue_requests.try_again(acting.connection, task.issue_request_id)
+        return task.issue_request_id
+    initiative = initiatives.get(acting.connection, task.initiative_id)
+    request = issue_requests.request(
+        acting.connection,
+        space=task.space,
+        kind=RequestKind.TASK,
+        title=plain_line(task.subject, limit=MOST_SUBJECT_CHARS),
+        body=task_issue_text(task, initiative),
+        options=RequestOptions(initiative=initiative.id, task=task.id),
+        actor=acting.actor,
+        at=acting.at,
+    )
+    return request.id
+
+
+def _change_task(acting: Acting, action: ChangeTask) -> str:
+    connection, before = acting.connection, tasks.get(acting.connection, action.task_id)
+    changes: dict[str, Any] = {"state": action.state, "waits": ""}
+    if action.is_failed:
+        changes |= {"attempts": before.attempts + 1}
+    if action.priority is not None:
+        changes |= {"priority": action.priority}
+    if action.notes:
+        changes |= {"completion_notes": action.notes}
+    if action.addressed:
+        changes |= {"addressed": action.addressed}
+    actor = action.actor or OVERLORD
+    if action.is_failed or action.state is TaskState.DONE:
+        facts.mark_processed(connection, before.space, before.issue_number)
+    changed = tasks.change(connection, before.id, at=acting.at, actor=actor, reason=action.reason, **changes)
+    if changed.has_ended:
+        end_task(connection, changed, at=acting.at)
+    return f"{changed.ref} is {changed.state.replace('_', ' ')}"
+
+
+def end_task(connection: sqlite3.Connection, task: Task, *, at: datetime) -> None:
+    """What belongs to a task that has ended ends with it."""
+    for escalation in escalations.of_task(connection, task.id):
+        if escalation.is_open:
+            escalations.withdraw(connection, escalation.id, reason=f"task {task.ref} is {task.state}", at=at)
+    close_questions(connection, task.ref, at=at)
+
+
+def _note_job(acting: Acting, action: NoteJob) -> str:
+    if action.task_id is not None:
+        tasks.change(acting.connection, action.task_id, at=acting.at, job_id=action.job_id)
+    if action.initiative_id is not None:
+        initiatives.change(acting.connection, action.initiative_id, at=acting.at, job_id=action.job_id)
+    return ""
+
+
+def _say_waits(acting: Acting, action: SayWaits) -> str:
+    if action.task_id is not None:
+        tasks.say_waits(acting.connection, action.task_id, action.waits)
+    if action.initiative_id is not None:
+        initiatives.say_waits(acting.connection, action.initiative_id, action.waits)
+    return ""
+
+
+def _ask(acting: Acting, action: Ask) -> str:
+    _raise(acting, action)
+    return f"asked about {action.about}"
+
+
+def _raise(acting: Acting, action: Ask) -> None:
+    decisions.raise_decision(
+        acting.connection,
+        Decision(
+            id=0,
+            job_id=None,
+            kind=action.kind,
+            subject=action.subject,
+            title=defused_line(action.title),
+            body=action.body,
+            verbs=action.verbs,
+            blocks=action.blocks,
+            created_at=acting.at,
+            space=action.space,
+            options=action.options,
+            about=action.about,
+        ),
+    )
+
+
+def _applied(acting: Acting, action: Applied) -> str:
+    decisions.mark_applied(acting.connection, action.decision)
+    if action.decision.subject is Subject.STALE_TASK and action.decision.verb is Verb.RETRY:
+        task = tasks.named(acting.connection, action.decision.about)
+        tasks.touch(acting.connection, task.id, at=acting.at)
+    return ""
+
+
+_ACTS: Mapping[type, Callable[[Acting, Any], str]] = {
+    OpenInitiative: _open_initiative,
+    ChangeInitiative: _change_initiative,
+    RequestPlan: _request_plan,
+    AssignTask: _assign,
+    ChangeTask: _change_task,
+    NoteJob: _note_job,
+    SayWaits: _say_waits,
+    Ask: _ask,
+    Applied: _applied,
+}

@@ -1,0 +1,134 @@
+"""A cycle: orient, triggers, generate, assign, monitor, and again while something moves. Nothing changed since the last one is nothing
+done: no row is written, and no model asked.
+
+A cycle is one transaction: what it decides by cannot change while it decides, and a daemon that is cut off in it has done nothing.
+"""
+
+import sqlite3
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from overlord.domain.cron import Cron
+from overlord.domain.event import OVERLORD
+from overlord.domain.portfolio.cycle.action import Action, SayWaits
+from overlord.domain.portfolio.cycle.decide import decide
+from overlord.engine.portfolio import exports, files
+from overlord.engine.portfolio.act import Acting, act
+from overlord.engine.portfolio.orient import fingerprint, orient
+from overlord.engine.runtime.parts import Parts
+from overlord.engine.runtime.progress import Progress
+from overlord.failpoints import Failpoint
+from overlord.settings.load import Settings
+from overlord.store.portfolio import cycles, facts
+
+MOST_ROUNDS = 30
+"""Of one cycle: what is left then, the next one does."""
+MOST_SUMMARY = 40
+"""Acts that are named in what a cycle says it did."""
+SCHEDULE, FACT, PERSON = "schedule", "fact", "person"
+
+
+def schedules(settings: Settings) -> dict[Cron, list[str]]:
+    """Each time of a schedule, with the repositories that go by it."""
+    found = dict[Cron, list[str]]()
+    for name in settings.repositories:
+        if (cron := settings.space(name).portfolio.cron) is not None:
+            found.setdefault(cron, []).append(name)
+    return found
+
+
+def due_schedules(connection: sqlite3.Connection, settings: Settings, at: datetime) -> list[Cron]:
+    """Those whose last time has come and was not made up for. One that was never looked at counts from its next time on."""
+    due = list[Cron]()
+    for cron in schedules(settings):
+        slot, known = cron.slot_at(at), cycles.scheduled(connection, _name(cron))
+        if not slot.has_any(known):
+            due.append(cron)
+    return due
+
+
+def _name(cron: Cron) -> str:
+    return f"{cron.expression} {cron.zone}"
+
+
+def is_due(connection: sqlite3.Connection, settings: Settings, at: datetime) -> bool:
+    """Whether one is asked for, its time has come, or something happened that it may decide by."""
+    if cycles.asked(connection) is not None:
+        return True
+    if not facts.has_work(connection):
+        return False
+    last = cycles.last(connection)
+    if last is None or last.ran_at is None or facts.has_news(connection, after=last.ledger_id):
+        return True
+    return bool(due_schedules(connection, settings, at))
+
+
+async def step(parts: Parts) -> Progress:
+    """Run the one that is due, by what people's files say now; then write what people read beside the rows."""
+    await files.look(parts)
+    at, settings = parts.clock.now(), parts.settings
+    ran = await parts.database.write(Failpoint.CYCLE_RUN, lambda c: run(c, settings, at))
+    await exports.write_exports(parts)
+    if ran.acts:
+        parts.notify()
+    return Progress.of(bool(ran.acts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What a cycle came to."""
+
+    acts: int = 0
+    summary: str = ""
+
+
+def run(connection: sqlite3.Connection, settings: Settings, at: datetime) -> Ran:
+    """One cycle in one transaction."""
+    due = due_schedules(connection, settings, at)
+    asked = cycles.asked(connection)
+    is_first = {cron: not cycles.scheduled(connection, _name(cron)) for cron in due}
+    times = [cron for cron in due if not is_first[cron]]
+    trigger = asked.trigger if asked is not None else SCHEDULE if times else FACT
+    on_turn = _on_turn(settings, times, everybody=trigger == PERSON)
+    ran, mark = Ran(), fingerprint(connection, settings, at)
+    last = cycles.last(connection)
+    if last is None or last.fingerprint != mark or on_turn:
+        ran = _rounds(connection, settings, at, on_turn, asked.actor if asked is not None else OVERLORD)
+        mark = fingerprint(connection, settings, at)
+    row = asked or cycles.ask(connection, trigger=trigger, actor=OVERLORD, at=at)
+    cycles.ran(connection, row.id, fingerprint=mark, acts=ran.acts, summary=ran.summary, at=at)
+    for cron in due:
+        cycles.note_scheduled(connection, _name(cron), at=at)
+    return ran
+
+
+def _on_turn(settings: Settings, due: Collection[Cron], *, everybody: bool) -> Collection[str]:
+    if everybody:
+        return frozenset(settings.repositories)
+    return frozenset(name for cron, names in schedules(settings).items() if cron in due for name in names)
+
+
+def _rounds(
+    connection: sqlite3.Connection, settings: Settings, at: datetime, on_turn: Collection[str], actor: str
+) -> Ran:
+    """Decide and act until there is nothing more to do."""
+    acting, told, acts = Acting(connection=connection, at=at, actor=actor), list[str](), 0
+    for _ in range(MOST_ROUNDS):
+        actions = decide(orient(connection, settings, at, on_turn=on_turn))
+        done = [words for action in actions if (words := act(acting, action))]
+        told, acts = [*told, *done], acts + len(done)
+        if not any(_moves(action) for action in actions):
+            break
+    more = f" and {len(told) - MOST_SUMMARY} more" if len(told) > MOST_SUMMARY else ""
+    return Ran(acts=acts, summary="; ".join(told[:MOST_SUMMARY]) + more)
+
+
+def _moves(action: Action) -> bool:
+    """Whether another round may find something else."""
+    return not isinstance(action, SayWaits)
+
+
+def ask(connection: sqlite3.Connection, *, actor: str, at: datetime) -> None:
+    """A person has one run, which goes through every space whatever its schedule."""
+    cycles.ask(connection, trigger=PERSON, actor=actor, at=at)

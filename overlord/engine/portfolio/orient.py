@@ -1,0 +1,117 @@
+"""The first part of a cycle: all of the portfolio is read in one transaction, with the settings of each space."""
+
+import sqlite3
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from hashlib import sha256
+
+from overlord.domain.pause import EVERYTHING, Pause
+from overlord.domain.portfolio.task import ENDED, LIVE, Task, TaskState
+from overlord.domain.portfolio.view import Autonomy, PortfolioView, SpaceView
+from overlord.engine.portfolio.goals import goals_of
+from overlord.engine.portfolio.noted_conflicts import conflicts_in
+from overlord.settings.load import Settings
+from overlord.store.portfolio import escalations, facts, initiatives, tasks
+from overlord.store.spaces import pauses
+
+
+def orient(
+    connection: sqlite3.Connection, settings: Settings, at: datetime, *, on_turn: Collection[str]
+) -> PortfolioView:
+    """Everything a cycle decides by. `on_turn`: the spaces that go by the schedule alone, and whose time has come."""
+    unfinished = initiatives.unfinished(connection)
+    known = {item.id for item in unfinished}
+    found = tasks.of_states(connection, (*LIVE, TaskState.PROPOSED))
+    ended = [item for item in unfinished if item.last_task]
+    own = [task for task in found if task.initiative_id in known]
+    own += _ended(connection, [item.id for item in ended])
+    return PortfolioView(
+        at=at,
+        spaces=_spaces(connection, settings, on_turn),
+        initiatives=unfinished,
+        tasks=own,
+        links=tasks.live_links(connection),
+        done=facts.awaited(connection),
+        escalations=escalations.unresolved(connection),
+        jobs=facts.jobs_of_issues(connection),
+        open_jobs=facts.other_open_jobs(connection),
+        answered=facts.answered(connection),
+        asked=facts.asked(connection),
+        costs=facts.costs(connection),
+        keys=facts.keys(connection),
+        raised=facts.raised(connection),
+        conflicts=conflicts_in(connection),
+        troubles=facts.troubles(connection),
+        lead_troubles=facts.lead_troubles(connection),
+        last_served=facts.last_served(connection),
+    )
+
+
+def _ended(connection: sqlite3.Connection, initiative_ids: list[int]) -> list[Task]:
+    """Ended tasks of unfinished initiatives: whether all have ended is asked of them."""
+    ended = tasks.of_states(connection, ENDED)
+    wanted = set(initiative_ids)
+    return [task for task in ended if task.initiative_id in wanted]
+
+
+def _spaces(
+    connection: sqlite3.Connection, settings: Settings, on_turn: Collection[str]
+) -> Mapping[str, SpaceView]:
+    paused, pulls = pauses.every(connection), facts.pulls_taken(connection)
+    notes, worked = facts.notes_counting(connection), facts.merged_spaces(connection)
+    red, goals = facts.red_at_base(connection), goals_of(connection, settings.repositories)
+    found = dict[str, SpaceView]()
+    for name in settings.repositories:
+        space = settings.space(name)
+        own, autonomy = space.portfolio, Autonomy(space.autonomy)
+        pause = _pause(paused, name)
+        found[name] = SpaceView(
+            name=name,
+            autonomy=autonomy,
+            is_turn=not pause and (autonomy is not Autonomy.SCHEDULED or name in on_turn),
+            goals=goals.get(name, ()),
+            notes=notes.get(name, 0),
+            has_worked=name in worked,
+            red_at_base=red.get(name, ""),
+            open_initiatives=own.open_initiatives,
+            leads=own.leads,
+            pulls=pulls.get(name, 0),
+            most_pulls=space.delivery.open_pulls,
+            stale_days=own.stale_days,
+            thin_notes=own.thin_notes,
+            usd=own.initiative_usd,
+            tokens=own.initiative_tokens,
+            path_leases=own.path_leases,
+            pause=pause,
+        )
+    return found
+
+
+def _pause(paused: Mapping[str, Pause], name: str) -> str:
+    pause = paused.get(EVERYTHING) or paused.get(name)
+    return "" if pause is None else pause.describe()
+
+
+def fingerprint(connection: sqlite3.Connection, settings: Settings, at: datetime) -> str:
+    """Of all that a cycle decides by: the same means that there is nothing to decide. It asks no row twice, however many there are."""
+    marks = [at.date().isoformat(), repr(settings.portfolio), repr(sorted(settings.repositories))]
+    marks += [f"{name}: {settings.space(name).portfolio!r}" for name in settings.repositories]
+    for query in _MARKS:
+        marks += ["|".join(map(str, tuple(row))) for row in connection.execute(query)]
+    return sha256("\n".join(marks).encode()).hexdigest()
+
+
+_MARKS = (
+    "SELECT count(*), max(updated_at) FROM initiatives",
+    "SELECT count(*), max(updated_at) FROM tasks",
+    "SELECT count(*) FROM task_links",
+    "SELECT state, count(*), max(id) FROM escalations GROUP BY state",
+    "SELECT count(*), max(id) FROM decisions WHERE about <> '' AND state = 'answered' AND NOT applied",
+    "SELECT count(*), max(id) FROM decisions WHERE about <> '' AND state = 'open'",
+    "SELECT state, count(*), max(updated_at) FROM notes GROUP BY state",
+    "SELECT path, digest FROM portfolio_files WHERE path LIKE '%.md' ORDER BY path",
+    "SELECT space, count(*) FROM pauses GROUP BY space",
+    "SELECT count(*), max(updated_at) FROM jobs WHERE is_open",
+    "SELECT count(*) FROM job_outcomes WHERE ended_on IS NOT NULL",
+    "SELECT job_id, red_at_base FROM job_portfolio WHERE red_at_base <> '' ORDER BY job_id DESC LIMIT 1",
+)

@@ -1,0 +1,1 @@
+"""What sessions of the portfolio say through their tools: plans, tasks, notes, escalations, completions."""

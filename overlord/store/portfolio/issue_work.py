@@ -1,0 +1,70 @@
+"""What the forge does not know yet of tasks and initiatives that have issues."""
+
+import sqlite3
+from dataclasses import dataclass
+
+MOST = 20
+"""Of each kind at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """One task waits for another, and both have issues."""
+
+    blocker_id: int
+    blocked_id: int
+
+
+def unlinked(connection: sqlite3.Connection) -> list[int]:
+    """Tasks whose issue is not known to be a sub-issue of the initiative's."""
+    query = "SELECT id FROM tasks WHERE issue_number IS NOT NULL AND NOT is_linked ORDER BY id LIMIT ?"
+    return [row["id"] for row in connection.execute(query, (MOST,))]
+
+
+def mark_linked(connection: sqlite3.Connection, row: int) -> None:
+    """It is, or cannot be."""
+    connection.execute("UPDATE tasks SET is_linked = 1 WHERE id = ?", (row,))
+
+
+def unsaid_links(connection: sqlite3.Connection) -> list[Link]:
+    """What waits for what, of tasks that both have issues."""
+    query = """SELECT blocker_id, blocked_id FROM task_links JOIN tasks AS blocker ON blocker.id = blocker_id
+               JOIN tasks AS blocked ON blocked.id = blocked_id
+               WHERE NOT is_at_forge AND blocker.issue_number IS NOT NULL AND blocked.issue_number IS NOT NULL
+               ORDER BY blocker_id, blocked_id LIMIT ?"""
+    return [
+        Link(blocker_id=row["blocker_id"], blocked_id=row["blocked_id"])
+        for row in connection.execute(query, (MOST,))
+    ]
+
+
+def mark_said(connection: sqlite3.Connection, link: Link) -> None:
+    """The forge knows it, or cannot."""
+    query = "UPDATE task_links SET is_at_forge = 1 WHERE blocker_id = ? AND blocked_id = ?"
+    connection.execute(query, (link.blocker_id, link.blocked_id))
+
+
+def tasks_to_close(connection: sqlite3.Connection) -> list[int]:
+    """Tasks that have ended, and whose issue was not seen closed. One that a job still works on is closed with that."""
+    query = """SELECT id FROM tasks WHERE issue_number IS NOT NULL AND NOT is_issue_closed
+               AND state IN ('done', 'cancelled')
+               AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.space = tasks.space
+                               AND jobs.issue_number = tasks.issue_number AND is_open) ORDER BY id LIMIT ?"""
+    return [row["id"] for row in connection.execute(query, (MOST,))]
+
+
+def initiatives_to_close(connection: sqlite3.Connection) -> list[int]:
+    """The same of initiatives."""
+    query = """SELECT id FROM initiatives WHERE issue_number IS NOT NULL AND NOT is_issue_closed
+               AND state IN ('done', 'cancelled')
+               AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.space = initiatives.space
+                               AND jobs.issue_number = initiatives.issue_number AND is_open) ORDER BY id LIMIT ?"""
+    return [row["id"] for row in connection.execute(query, (MOST,))]
+
+
+def to_reopen(connection: sqlite3.Connection) -> list[int]:
+    """Tasks that are to be worked on, and whose issue is closed."""
+    query = """SELECT id FROM tasks WHERE issue_number IS NOT NULL AND is_issue_closed AND state = 'in_progress'
+               AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.space = tasks.space
+                               AND jobs.issue_number = tasks.issue_number AND is_open) ORDER BY id LIMIT ?"""
+    return [row["id"] for row in connection.execute(query, (MOST,))]
