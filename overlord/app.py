@@ -15,6 +15,7 @@ from overlord.adapters.clock import SystemClock
 from overlord.adapters.git.mirrors import GitMirrors
 from overlord.adapters.github.connection import connect
 from overlord.adapters.github.forge import GitHubForge
+from overlord.adapters.hooks import ProcessHooks
 from overlord.adapters.mcp import HttpMcp
 from overlord.adapters.model import OpenAIModel
 from overlord.adapters.process.children import watch_children
@@ -24,6 +25,7 @@ from overlord.adapters.space_runners import USUAL, SpaceRunners
 from overlord.config_files import packaged
 from overlord.domain.chat.card import Place
 from overlord.domain.event import EventName, Json, LedgerEvent
+from overlord.domain.hooks import ASKING, HookCall, HookFailure
 from overlord.domain.identifiers import ChannelId
 from overlord.domain.repositories.forge import web_of
 from overlord.domain.review.rubric import load_rubric
@@ -50,6 +52,7 @@ from overlord.session_api.server import SessionApiServer
 from overlord.settings.current import CurrentSettings, check
 from overlord.settings.load import Settings, check_socket_path, rebuilt, with_added
 from overlord.settings.model import PRIMARY
+from overlord.store import hooks as stored_hooks
 from overlord.store import ledger
 from overlord.store.database import Database, epoch
 from overlord.store.evidence import EvidenceStore
@@ -187,8 +190,10 @@ async def overlord(
         number, check_held = await database.read(epoch) + 1, database.check_held
         runner = await choose_runners(current, stack, epoch=number, check=check_held, falls_back=falls_back)
         git = guarded(GitMirrors(home, extent=current.extent), check_held)
+        hooks = _hooks(current, home, database, clock)
         session_parts = SessionApiParts(
             current=current,
+            hooks=hooks,
             home=home,
             database=database,
             model=models[PRIMARY],
@@ -214,10 +219,12 @@ async def overlord(
             rubric=load_rubric(packaged("rubric.yaml"), "the built-in rubric"),
             notify=wakeup.notify,
             meters=meters,
+            hooks=hooks,
             chat_output=_chat_output(settings, clock, home, database, stack),
         ).watched()
         await database.take_over(Failpoint.DAEMON_STARTED, partial(_note_start, parts=parts))
         stack.push_async_callback((tick := Tick(parts)).close)
+        stack.push_async_callback(hooks.close)  # first of all: nothing waits for a program of the operator's
         renewal = Renewal(parts, settings)
         yield Overlord(
             parts=parts, session_api=session_api, tick=tick, renewal=renewal, wakeup=wakeup, watchers=watchers
@@ -243,6 +250,24 @@ def _note_start(connection: sqlite3.Connection, number: int, *, parts: Parts) ->
     ledger.append(connection, LedgerEvent(name=EventName.DAEMON_STARTED, at=at, data=data))
     missing_repository.look_again(connection, at=at)
     settings_notes.put(connection, None)  # whatever it said, these are the settings that were just loaded
+
+
+def _hooks(current: CurrentSettings, home: Home, database: Database, clock: Clock) -> ProcessHooks:
+    """The operator's programs. One that fails is in the log, and on record if it could have refused."""
+
+    async def note(call: HookCall, failure: HookFailure) -> None:
+        about = {"space": call.space or None, "job_id": call.job, "session_id": call.session or None}
+        log.warning("hook_failed", hook=call.hook.value, program=failure.program, why=failure.why, **about)
+        if call.hook in ASKING:
+            act = partial(stored_hooks.note_failure, call=call, failure=failure, at=clock.now())
+            await database.write(Failpoint.TROUBLE_NOTED, act)
+
+    return ProcessHooks(
+        home.hooks,
+        programs=current.hook_programs,
+        redact=current.redactor.redact,
+        note=note,
+    )
 
 
 def _models(settings: Settings) -> dict[str, OpenAIModel]:

@@ -136,6 +136,7 @@ class Failpoint(StrEnum):
     DRAFT_COMPARED = "draft_compared"
 
     MODEL_OUTAGE_NOTED = "model_outage_noted"
+    HOOK_POSITION_NOTED = "hook_position_noted"
 
     CYCLE_ASKED = "cycle_asked"
     CYCLE_RUN = "cycle_run"

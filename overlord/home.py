@@ -47,6 +47,11 @@ class Home:
         return self.root / "evidence"
 
     @property
+    def hooks(self) -> Path:
+        """Where the operator's own programs work, and may lie."""
+        return self.root / "hooks"
+
+    @property
     def page_token(self) -> Path:
         """What whoever owns this home signs in with at the operator's page."""
         return self.root / "page.token"

@@ -134,15 +134,6 @@ def overall(checks: Sequence[CheckResult], required: Sequence[CheckName] | None 
     return Verdict.PASS if made.issuperset(wanted) else Verdict.UNAVAILABLE
 
 
-def same_findings(one: EvaluationResult, other: EvaluationResult) -> bool:
-    """Whether two evaluations hold the very same things against a change, wherever in a file they are."""
-    lines = [
-        {(item.check, item.rule, item.file, item.message) for item in result.findings}
-        for result in (one, other)
-    ]
-    return bool(lines[0]) and lines[0] == lines[1]
-
-
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Without doubles: what was made of red tests first, what is only noted last, in the order of the checks, by file and line."""
     unique = dict.fromkeys(findings)

@@ -141,7 +141,6 @@ class EventName(StrEnum):
     RETROSPECTIVE_WRITTEN = "retrospective_written"
     CYCLE_RAN = "cycle_ran"
     DAY_BRIEFED = "day_briefed"
-    HOOK_FAILED = "hook_failed"
     FILE_REFUSED = "file_refused"
     """A file that people edit cannot be read."""
     CHAT_REFUSED = "chat_refused"
@@ -184,6 +183,8 @@ class EventName(StrEnum):
     DISK_RECOVERED = "disk_recovered"
     MODEL_FAILED = "model_failed"
     MODEL_RECOVERED = "model_recovered"
+    HOOK_FAILED = "hook_failed"
+    """A program of the operator's that may refuse gave no answer."""
     DATABASE_UPGRADED = "database_upgraded"
     SIDE_TASK_FAILED = "side_task_failed"
 

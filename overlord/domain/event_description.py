@@ -216,7 +216,14 @@ _SENTENCES: Mapping[E, _Sentence] = {
         else "everything passed, and a person must approve what was changed"
     ),
     E.FAILED: "the evaluation failed; a person decides",
-    E.ATTEMPTS_SPENT: "the last revision did not pass; a person decides",
+    E.HOOK_FAILED: lambda d: (
+        f"the operator's program {d['program']}, called for {d['hook']}, gave no answer: {d['why']}"
+    ),
+    E.ATTEMPTS_SPENT: lambda d: (
+        f"no other revision: {d['standstill']}; a person decides"
+        if d.get("standstill")
+        else "the last revision did not pass; a person decides"
+    ),
     E.CHECKS_UNAVAILABLE: "a check could not be made; a person decides",
     E.BRANCH_PUSHED: lambda d: f"pushed {d['branch']} at {str(d['head'])[:12]}",
     E.PULL_OPENED: lambda d: f"opened draft pull request #{d['pull']}",

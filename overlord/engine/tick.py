@@ -22,6 +22,7 @@ from overlord.engine.conversation import issue_receipts, message_receipts
 from overlord.engine.delivery import deliver
 from overlord.engine.due import Due
 from overlord.engine.evaluation import evaluate
+from overlord.engine.hooks import observe
 from overlord.engine.intake import open_requested, poll
 from overlord.engine.issues import projection
 from overlord.engine.portfolio import issue_steps
@@ -107,6 +108,8 @@ class Tick:
         self._look_who_asks()
         if parts.clock.monotonic() - self._kept_at >= clear_up.EVERY_S:
             wanted["keep"] = self._act("keep", None, self._keep)
+        if await parts.database.read(lambda c: observe.is_due(c, parts)):
+            wanted["hooks"] = self._act("hooks", None, partial(observe.step, parts))
         if parts.chat_output is not None:
             wanted |= await self._talk(parts.chat_output)
         for key, act in wanted.items():

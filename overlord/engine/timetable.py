@@ -10,6 +10,9 @@ from overlord.domain.timetable import Every, Once, Times
 from overlord.engine.retention import clear_up, environments
 from overlord.settings.load import Settings
 
+FILES_LOOK_S = 30.0
+"""So often a daemon that has nothing else to do looks at files that people edit."""
+
 
 def timetable(settings: Settings, *, next_poll_at: datetime | None) -> Mapping[str, Times]:
     """Of these settings. `next_poll_at` is when the next repository's turn comes; None while none is waited for."""
@@ -17,6 +20,7 @@ def timetable(settings: Settings, *, next_poll_at: datetime | None) -> Mapping[s
         "environments": Every(interval=timedelta(seconds=environments.EVERY_S)),
         "retention": Every(interval=timedelta(seconds=clear_up.EVERY_S)),
     }
+    times["portfolio files"] = Every(interval=timedelta(seconds=FILES_LOOK_S))
     if next_poll_at is not None:
         times["poll"] = Once(at=next_poll_at)
     if (briefing := settings.briefing.cron) is not None:

@@ -177,9 +177,10 @@ def _waiting_reason(connection: sqlite3.Connection, space: Space, waiting: Seque
 
 
 def space_values(settings: Settings, name: str) -> tuple[SpaceValue, ...]:
-    """Everything a repository is worked on by, and where each value is said. Of MCP servers the names alone."""
+    """Everything a repository is worked on by, and where each value is said. Of MCP servers and hooks the names alone."""
     found = settings.space(name).model_dump(mode="json")
     found["mcp"] = sorted(found["mcp"])
+    found["hooks"] = settings.space(name).hooks.names()
     flat = [
         (f"{key}.{inner}", value)
         for key in SECTIONS

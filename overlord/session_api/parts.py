@@ -11,6 +11,7 @@ from overlord.home import Home
 from overlord.metrics import Meters
 from overlord.ports.clock import Clock
 from overlord.ports.git import GitContent
+from overlord.ports.hooks import Hooks, NoHooks
 from overlord.ports.mcp import Mcp
 from overlord.ports.model import Model
 from overlord.session_api.in_flight import Flight
@@ -44,6 +45,8 @@ class SessionApiParts:
     """The MCP servers of the settings."""
     clock: Clock
     wakeup: Wakeup
+    hooks: Hooks = field(default_factory=NoHooks)
+    """The operator's own programs, which may refuse what a session asks for."""
     watchers: Wakeup = field(default_factory=Wakeup)
     """Rung for what a session says that only people who watch it want to know."""
     spare_models: Mapping[str, Model] = field(default_factory=dict)

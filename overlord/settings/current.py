@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import cache, partial
 
 from overlord.domain.contracts.contract import Contract
+from overlord.domain.hooks import Hook, HookProgram
 from overlord.domain.repositories.extent import Extent
 from overlord.domain.text.redaction import Redactor
 from overlord.settings.load import Settings, check_prices, contract_for
@@ -22,6 +23,12 @@ class CurrentSettings:
     def extent(self, name: str) -> Extent:
         """How much of a repository is fetched."""
         return self.settings.extent(name)
+
+    def hook_programs(self, hook: Hook, space: str) -> tuple[HookProgram, ...]:
+        """What is called at a point: the programs for all, then those of the repository."""
+        settings = self.settings
+        own = settings.space(space).hooks.programs(hook) if space else ()
+        return (*settings.hooks.programs(hook), *own)
 
     def take(self, settings: Settings) -> None:
         """Go by these from now on. Raises ContractError and SettingsError for what cannot be worked by, and keeps the others."""

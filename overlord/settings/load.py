@@ -21,6 +21,7 @@ from overlord.settings.agents import AgentsByName, McpName, McpSettings
 from overlord.settings.chat import Briefing, Slack
 from overlord.settings.env import ENVIRONMENT, from_environment, home_of, reason_of
 from overlord.settings.file import RawSettings, found_at, has_at, merged_over, put_at, read_yaml
+from overlord.settings.hooks import HooksSettings
 from overlord.settings.model import (
     PRIMARY,
     BudgetLimits,
@@ -111,6 +112,7 @@ class Settings(Section):
     proposals: Proposals
     portfolio: Portfolio
     autonomy: Autonomy
+    hooks: HooksSettings
     docker: DockerEngine
     process: ProcessSessions
     agent: str

@@ -15,6 +15,7 @@ from overlord.domain.repositories.extent import Extent
 from overlord.domain.text.reference import is_full_name
 from overlord.settings.agents import AgentSettings, McpName, McpSettings, resolved
 from overlord.settings.chat import Approver
+from overlord.settings.hooks import HooksSettings
 from overlord.settings.model import BudgetLimits, Section, VariableName
 from overlord.settings.portfolio import Autonomy, Portfolio
 from overlord.settings.work import Checks, Delivery, Intake, Labels, Questions, Sessions
@@ -100,6 +101,8 @@ class SpaceSettings(Section):
     """The agents of single issues, by number, whatever labels and contract say."""
     mcp: dict[McpName, McpSettings]
     """Servers of tools that sessions are offered, by name."""
+    hooks: HooksSettings = HooksSettings()
+    """The operator's programs that are called for this repository, beside those for all."""
 
     @field_validator("scope")
     @classmethod

@@ -89,6 +89,17 @@ def named(connection: sqlite3.Connection, names: Collection[str], *, after: int,
     return [Entry(**dict(row)) for row in connection.execute(query, (*names, after, limit))]
 
 
+def named_with_spaces(
+    connection: sqlite3.Connection, names: Collection[str], *, after: int, limit: int
+) -> list[tuple[Entry, str]]:
+    """The next events of some names after a known one, each with the space of its job."""
+    marks = ", ".join("?" * len(names))
+    query = f"""SELECT ledger.*, coalesce(jobs.space, '') AS space FROM ledger LEFT JOIN jobs ON jobs.id = ledger.job_id
+               WHERE ledger.name IN ({marks}) AND seq > ? ORDER BY seq LIMIT ?"""  # noqa: S608
+    rows = [dict(row) for row in connection.execute(query, (*names, after, limit))]
+    return [(Entry(**{name: row[name] for name in row if name != "space"}), row["space"]) for row in rows]
+
+
 def last(connection: sqlite3.Connection, job_id: int, name: EventName) -> Mapping[str, Json] | None:
     """The details of a job's newest event of a name; None when there was none."""
     query = "SELECT data FROM ledger WHERE job_id = ? AND name = ? ORDER BY seq DESC LIMIT 1"

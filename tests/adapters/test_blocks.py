@@ -136,7 +136,9 @@ def records(value: object) -> Iterator[dict[str, Any]]:
 def spans(message: View) -> list[Span]:
     paragraphs = [part.spans for part in message.parts if isinstance(part, Paragraph)]
     items = [item for part in message.parts if isinstance(part, Bullets) for item in part.items]
-    lines = [line for part in message.parts if isinstance(part, Outline) for point in part.points for line in point]
+    lines = [
+        line for part in message.parts if isinstance(part, Outline) for point in part.points for line in point
+    ]
     return [span for group in [*paragraphs, *items, *lines] for span in group]
 
 

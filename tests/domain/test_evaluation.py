@@ -12,7 +12,6 @@ from overlord.domain.evaluation import (
     Verdict,
     describe,
     overall,
-    same_findings,
 )
 from overlord.domain.evaluation import ordered as in_order
 from tests.records import HEAD, NOW, REPO, a_check, a_finding, an_evaluation
@@ -57,15 +56,6 @@ def test_a_pass_needs_every_required_check() -> None:
 def test_a_failure_counts_before_everything_was_made() -> None:
     assert overall([a_check(CheckName.SCOPE, CheckScore.FAIL)]) is Verdict.FAIL
     assert overall([a_check(CheckName.SCOPE, CheckScore.NEEDS_REVISION)]) is Verdict.NEEDS_REVISION
-
-
-def test_the_same_findings_are_the_same_wherever_they_moved() -> None:
-    one = an_evaluation(a_check(findings=(a_finding(file="a.py", line=3), a_finding(rule="other"))))
-    moved = an_evaluation(a_check(findings=(a_finding(rule="other"), a_finding(file="a.py", line=9))))
-    fewer = an_evaluation(a_check(findings=(a_finding(rule="other"),)))
-    assert same_findings(one, moved)
-    assert not same_findings(one, fewer)
-    assert not same_findings(an_evaluation(a_check()), an_evaluation(a_check())), "no finding is no sameness"
 
 
 def test_the_history_row_answers_for_each_check() -> None:

@@ -123,6 +123,7 @@ def test_every_event_can_be_told(name: EventName) -> None:
         (EventName.PASSED, "the evaluation passed"),
         (EventName.STOPPED, "stopped: not needed"),
         (EventName.REVISION_ORDERED, "sent back: a.py:1 wrong; b.py:2 wrong; c.py:3 wrong and 1 more"),
+        (EventName.ATTEMPTS_SPENT, "the last revision did not pass; a person decides"),
         (EventName.BUDGET_SPENT, "spent: this job's budget of $2.00"),
         (EventName.BUDGET_ADDED, "a person added 500000 tokens to its budget"),
         (
@@ -191,6 +192,13 @@ def test_which_agent_works_is_told_where_it_is_not_the_native_one() -> None:
     started: dict[str, Json] = {"agent": "codex", "model": "gpt-6", "may_write": "src/**"}
     told = "codex is at work with gpt-6; it may write src/**"
     assert describe_event(EventName.SESSION_STARTED, started) == told
+
+
+def test_work_that_came_no_nearer_to_a_pass_is_told_with_the_reason() -> None:
+    stuck: dict[str, Json] = {"standstill": "the second attempt left as many findings as the first (1): …"}
+    assert describe_event(EventName.ATTEMPTS_SPENT, stuck) == (
+        "no other revision: the second attempt left as many findings as the first (1): …; a person decides"
+    )
 
 
 def test_a_revision_without_findings_is_told_too() -> None:

@@ -1,6 +1,7 @@
 """The judge, a step at a time: our own diff first, then what runs, then the review; and what the verdict makes of the job."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from overlord.embedded.play import say, status
 from overlord.embedded.reviewer import REVIEW
 from overlord.engine.evaluation import evaluate
 from overlord.errors import ModelUnavailable
-from overlord.store import jobs, sessions
+from overlord.store import jobs, ledger, sessions
 from overlord.store.checks import evaluations
 from tests.engine.stage import FIXED, Files, Stage, made_stage, passes
 from tests.records import a_check, a_finding
@@ -258,22 +259,35 @@ async def test_what_the_issue_and_the_repository_say_to_the_reviewer_is_data() -
 # The verdict
 
 
-async def test_the_very_same_findings_twice_end_the_round_early(stage: Stage) -> None:
-    failed = a_check(score=CheckScore.NEEDS_REVISION, findings=(a_finding(message="It fails."),))
-    row = await stage.evaluated(
-        *passes(CheckName.SCOPE, CheckName.INTEGRITY), failed, *passes(CheckName.LINT)
-    )
-    assert (await stage.step(evaluate.step)).revision == 1
-    job = await stage.move(await stage.job(), EventName.SESSION_STARTED)
-    await stage.move(job, EventName.WORK_SUBMITTED)
-    await stage.evaluated(
-        *passes(CheckName.SCOPE, CheckName.INTEGRITY), failed, *passes(CheckName.LINT), job=await stage.job()
-    )
-    job = await stage.step(evaluate.step)
+async def twice_sent_back(stage: Stage, first: Sequence[str], second: Sequence[str]) -> Job:
+    """A job whose tests held this against the first attempt, and that against the second."""
+    job = await stage.submitted()
+    for messages in (first, second):
+        if job.state is JobState.QUEUED:
+            job = await stage.move(job, EventName.SESSION_STARTED)
+            job = await stage.move(job, EventName.WORK_SUBMITTED)
+        findings = tuple(a_finding(message=message) for message in messages)
+        failed = a_check(score=CheckScore.NEEDS_REVISION, findings=findings)
+        checks = (*passes(CheckName.SCOPE, CheckName.INTEGRITY), failed, *passes(CheckName.LINT))
+        await stage.evaluated(*checks, job=job)
+        job = await stage.step(evaluate.step)
+    return job
+
+
+async def test_a_revision_that_brings_no_less_is_the_last_and_people_read_why(stage: Stage) -> None:
+    job = await twice_sent_back(stage, ["It fails."], ["It fails otherwise."])
     asked = await stage.asked()
     assert (job.state, job.revision, asked.subject) == (JobState.WAITING, 1, Subject.ESCALATION)
-    assert asked.body.startswith("The revision brought the very same findings as before.")
-    assert row.revision == 0
+    reason = (
+        "the second attempt left as many findings as the first (1): [tests/test-failed] It fails otherwise"
+    )
+    assert asked.body.splitlines()[0] == f"T{reason[1:]}. Another revision would bring no more."
+    assert (await stage.read(ledger.last, job.id, EventName.ATTEMPTS_SPENT) or {})["standstill"] == reason
+
+
+async def test_a_revision_that_brings_less_is_followed_by_another(stage: Stage) -> None:
+    job = await twice_sent_back(stage, ["It fails.", "And that."], ["Now something else."])
+    assert (job.state, job.revision) == (JobState.QUEUED, 2)
 
 
 async def test_a_change_of_what_tests_are_run_by_is_a_persons_gate() -> None:

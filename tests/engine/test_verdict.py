@@ -43,15 +43,15 @@ def test_one_check_lowers_the_verdict(score: CheckScore | None, expected: Verdic
     assert verdict(*PASSED[:-1], lint) is expected
 
 
-def test_the_last_attempt_and_a_repeated_one_go_to_a_person() -> None:
-    for revision, repeated, event in (
+def test_the_last_attempt_and_one_that_brought_nothing_go_to_a_person() -> None:
+    for revision, stuck, event in (
         (0, False, EventName.REVISION_ORDERED),
         (1, False, EventName.REVISION_ORDERED),
         (2, False, EventName.ATTEMPTS_SPENT),
         (1, True, EventName.ATTEMPTS_SPENT),
     ):
         job = a_job(revision=revision, phase="implement")
-        found = verdict_event(Verdict.NEEDS_REVISION, PASSED, job, TURN, repeated=repeated)
+        found = verdict_event(Verdict.NEEDS_REVISION, PASSED, job, TURN, stuck=stuck)
         assert found is event
 
 
@@ -60,7 +60,7 @@ def test_a_pass_with_something_to_approve_reaches_the_gate() -> None:
         name=CheckName.INTEGRITY, score=CheckScore.PASS, summary="", subject=Subject.PROTECTED_CHANGE
     )
     checks = (*PASSED, guarded)
-    event = verdict_event(Verdict.PASS, checks, a_job(phase="implement"), TURN, repeated=False)
+    event = verdict_event(Verdict.PASS, checks, a_job(phase="implement"), TURN, stuck=False)
     assert event is EventName.GATE_REACHED
     assert subject_of(event, checks) is Subject.PROTECTED_CHANGE
 

@@ -19,7 +19,7 @@ from typing import Any
 from overlord.adapters.mcp import HttpMcp
 from overlord.adapters.process.layers import ProcessLayers
 from overlord.adapters.trash import Trash
-from overlord.app import Overlord, _chat_output, _current, _note_start
+from overlord.app import Overlord, _chat_output, _current, _hooks, _note_start
 from overlord.config_files import packaged
 from overlord.domain.identifiers import SessionId, Sha
 from overlord.domain.review.rubric import load_rubric
@@ -109,9 +109,11 @@ class MemoryWorld(World):
             held = _current(settings, await database.read(managed.added))
             model = MemoryModel(self.model, self.model.key)
             git = self._before("git", self.git)
+            hooks = _hooks(held, home, database, clock)
             session_api = MemorySessionApis(
                 SessionApiParts(
                     current=held,
+                    hooks=hooks,
                     home=home,
                     database=database,
                     model=model,
@@ -142,10 +144,12 @@ class MemoryWorld(World):
                 clock=clock,
                 rubric=load_rubric(packaged("rubric.yaml"), "the built-in rubric"),
                 notify=wakeup.notify,
+                hooks=hooks,
                 chat_output=_chat_output(settings, clock, home, database, stack),
             ).watched()
             await database.take_over(Failpoint.DAEMON_STARTED, partial(_note_start, parts=parts))
             stack.push_async_callback((tick := Tick(parts)).close)
+            stack.push_async_callback(hooks.close)
             renewal = Renewal(parts, settings)
             self.session_api.open(session_api.app_of)
             stack.callback(self.session_api.open, None)

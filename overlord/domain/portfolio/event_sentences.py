@@ -65,7 +65,6 @@ SENTENCES: Mapping[E, Callable[[Mapping[str, Json]], str]] = {
     E.RETROSPECTIVE_WRITTEN: lambda d: f"a retrospective of the job wrote {_number(d['notes'], 'note')}",
     E.CYCLE_RAN: lambda d: f"a cycle of the portfolio ran ({d['trigger']}): {_number(d['acts'], 'act')}",
     E.DAY_BRIEFED: lambda d: f"the briefing of {d['day']} was written",
-    E.HOOK_FAILED: lambda d: f"the operator's hook {d['hook']} failed: {d['reason']}",
     E.FILE_REFUSED: lambda d: f"{d['path']} cannot be read: {d['trouble']}",
 }
 """By event; each takes the event's data."""

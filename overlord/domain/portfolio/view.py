@@ -11,9 +11,9 @@ from overlord.domain.budgets.budget import Cost
 from overlord.domain.decision import Decision
 from overlord.domain.job import JobId, JobState
 from overlord.domain.portfolio.escalation import Escalation
+from overlord.domain.portfolio.files.goals import Goal
 from overlord.domain.portfolio.graph import graph_of
 from overlord.domain.portfolio.initiative import Initiative
-from overlord.domain.portfolio.priority import Priority
 from overlord.domain.portfolio.task import Task, TaskLink, TaskState
 
 
@@ -23,16 +23,6 @@ class Autonomy(StrEnum):
     CAUTIOUS = "cautious"
     PROACTIVE = "proactive"
     SCHEDULED = "scheduled"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Goal:
-    """Something that a space's OVERVIEW.md wants."""
-
-    title: str
-    text: str = ""
-    priority: Priority = Priority.NORMAL
-    paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

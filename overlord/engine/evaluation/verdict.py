@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from minion.protocol import Finding
 from overlord.domain.checks.integrity import hunks_first
 from overlord.domain.contracts.turn import Turn
+from overlord.domain.convergence import Standstill, previous, standstill
 from overlord.domain.decision import Subject
 from overlord.domain.evaluation import (
     ABOUT_TESTS,
@@ -18,7 +19,6 @@ from overlord.domain.evaluation import (
     describe,
     ordered,
     overall,
-    same_findings,
 )
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job, JobChanges
@@ -91,17 +91,20 @@ def _write_verdict(connection: sqlite3.Connection, parts: Parts, job: Job, made:
     row, turn = made.row, made.wanted.turn
     evaluations.close(connection, row, made.verdict)
     past = evaluations.history(connection, job)
-    repeated = job.revision > 0 and len(past) > 1 and same_findings(past[-1], past[-2])
-    event = verdict_event(made.verdict, row.checks, job, turn, repeated=repeated)
+    before = previous(past)
+    stuck = standstill(before, past[-1]) if before is not None else None
+    event = verdict_event(made.verdict, row.checks, job, turn, stuck=stuck is not None)
     data: dict[str, Json] = {"head": row.head_sha, "revision": job.revision, "checks": made.checks}
+    if stuck is not None and event is EventName.ATTEMPTS_SPENT:
+        data["standstill"] = stuck.reason()
     move = Move(connection=connection, parts=parts, job=job, turn=turn, data=data)
     if event is EventName.PASSED:
         assert made.way is not None
         carry_on.go(move, made.way)
     elif event is EventName.REVISION_ORDERED:
         _send_back(move, made)
-    elif not _handed_up(move, made, event):
-        _ask(move, made, event, repeated=repeated)
+    elif not _handed_up(move, made, event, stuck):
+        _ask(move, made, event, stuck)
 
 
 def _send_back(move: Move, made: _Concluded) -> None:
@@ -121,7 +124,7 @@ def _send_back(move: Move, made: _Concluded) -> None:
         replace(move, data=reverted).note(EventName.WORK_REVERTED)
 
 
-def _handed_up(move: Move, made: _Concluded, event: EventName) -> bool:
+def _handed_up(move: Move, made: _Concluded, event: EventName, stuck: Standstill | None) -> bool:
     """Whether the contract says who goes on where the work did not pass; then it is done."""
     subject, target = subject_of(event, made.row.checks), Target.PERSON
     if move.turn.contract.keeps_misses:
@@ -130,10 +133,10 @@ def _handed_up(move: Move, made: _Concluded, event: EventName) -> bool:
         target = escalate.when_exhausted(move.connection, move.turn, move.job)
     elif event is EventName.FAILED and subject is Subject.SCOPE:
         target = escalate.by_chain(move.connection, move.turn, move.job)
-    return escalate.to(move, target, explain(made.row.checks, made.findings), event)
+    return escalate.to(move, target, _account(made, event, stuck), event)
 
 
-def _ask(move: Move, made: _Concluded, event: EventName, *, repeated: bool) -> None:
+def _ask(move: Move, made: _Concluded, event: EventName, stuck: Standstill | None) -> None:
     """A person is asked."""
     evaluation_input, findings = made.evaluation_input, made.findings
     moved = move.to(event, reason=made.checks)
@@ -141,9 +144,7 @@ def _ask(move: Move, made: _Concluded, event: EventName, *, repeated: bool) -> N
     is_init = init_job.read(move.connection, move.job) is not None
     if subject is Subject.ESCALATION and is_init and made.wanted.turn.phase_name == init_job.PROPOSE:
         subject = Subject.CONTRACT_INVALID
-    body = explain(made.row.checks, findings)
-    if repeated:
-        body = f"The revision brought the very same findings as before.\n\n{body}"
+    body = _account(made, event, stuck)
     touched = tuple(path for change in evaluation_input.changes for path in change.paths)
     body += "".join(f"\n\n{note}" for note in unchangeable(touched))
     if subject in _SHOWN or any(map(touches_skills, touched)):
@@ -151,6 +152,15 @@ def _ask(move: Move, made: _Concluded, event: EventName, *, repeated: bool) -> N
         body += "\n\n" + code_block(move.parts.current.redactor.redact(shown), limit=20_000)
     patterns = _grantable(subject, findings)
     decisions.raise_decision(move.connection, ask(moved, subject, body, at=move.at, patterns=patterns))
+
+
+def _account(made: _Concluded, event: EventName, stuck: Standstill | None) -> str:
+    """The evaluation for whoever is asked, with why there was no other revision."""
+    text = explain(made.row.checks, made.findings)
+    if stuck is None or event is not EventName.ATTEMPTS_SPENT:
+        return text
+    reason = defused_line(stuck.reason())
+    return f"{reason[:1].upper()}{reason[1:]}. Another revision would bring no more.\n\n{text}"
 
 
 def _grantable(subject: Subject, findings: tuple[Finding, ...]) -> tuple[str, ...]:
@@ -180,11 +190,11 @@ def verdict_event(
     job: Job,
     turn: Turn,
     *,
-    repeated: bool,
+    stuck: bool,
 ) -> EventName:
     """What an evaluation's verdict means for its job, by the role's count of sessions; `passed` for what goes on.
 
-    `repeated`: the findings are the very same as those of the attempt before, so another would bring nothing.
+    `stuck`: the findings are no fewer than those of the attempt before, so another would bring nothing.
     """
     if verdict is Verdict.PASS:
         if any(made.subject for made in checks):
@@ -195,7 +205,7 @@ def verdict_event(
     if verdict is Verdict.UNAVAILABLE:
         return EventName.CHECKS_UNAVAILABLE
     spent = job.revision + 1 >= turn.iterations
-    return EventName.ATTEMPTS_SPENT if spent or repeated else EventName.REVISION_ORDERED
+    return EventName.ATTEMPTS_SPENT if spent or stuck else EventName.REVISION_ORDERED
 
 
 def subject_of(event: EventName, checks: tuple[CheckResult, ...]) -> Subject:

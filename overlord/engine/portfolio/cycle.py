@@ -13,13 +13,14 @@ from overlord.domain.cron import Cron
 from overlord.domain.event import OVERLORD
 from overlord.domain.portfolio.cycle.action import Action, SayWaits
 from overlord.domain.portfolio.cycle.decide import decide
+from overlord.engine.portfolio import exports, files
 from overlord.engine.portfolio.act import Acting, act
 from overlord.engine.portfolio.orient import fingerprint, orient
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.failpoints import Failpoint
 from overlord.settings.load import Settings
-from overlord.store.portfolio import cycles, facts
+from overlord.store.portfolio import cycles, facts, initiatives
 
 MOST_ROUNDS = 30
 """Of one cycle: what is left then, the next one does."""
@@ -58,7 +59,9 @@ def is_due(connection: sqlite3.Connection, settings: Settings, at: datetime) -> 
     if not facts.has_work(connection):
         return False
     last = cycles.last(connection)
-    if last is None or facts.has_news(connection, after=last.ledger_id):
+    if last is None or last.ran_at is None or facts.has_news(connection, after=last.ledger_id):
+        return True
+    if facts.has_read(connection, since=last.ran_at):
         return True
     return bool(due_schedules(connection, settings, at))
 
@@ -66,10 +69,22 @@ def is_due(connection: sqlite3.Connection, settings: Settings, at: datetime) -> 
 async def step(parts: Parts) -> Progress:
     """Run the one that is due."""
     at, settings = parts.clock.now(), parts.settings
+    before = await parts.database.read(cycles.last)
     ran = await parts.database.write(Failpoint.CYCLE_RUN, lambda c: run(c, settings, at))
+    await _write_files(parts, since=before.ran_at if before is not None else None)
     if ran.acts:
         parts.notify()
     return Progress.of(bool(ran.acts))
+
+
+async def _write_files(parts: Parts, *, since: datetime | None) -> None:
+    """What people read beside the rows: each plan with its tasks as they are now, and everything as JSON."""
+    changed = await parts.database.read(
+        lambda c: [initiatives.get(c, row) for row in facts.changed_since(c, since)]
+    )
+    for initiative in changed:
+        await files.write_plan(parts, initiative)
+    await exports.write_exports(parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +99,9 @@ def run(connection: sqlite3.Connection, settings: Settings, at: datetime) -> Ran
     """One cycle in one transaction."""
     due = due_schedules(connection, settings, at)
     asked = cycles.asked(connection)
-    trigger = asked.trigger if asked is not None else SCHEDULE if due else FACT
     is_first = {cron: not cycles.scheduled(connection, _name(cron)) for cron in due}
     times = [cron for cron in due if not is_first[cron]]
+    trigger = asked.trigger if asked is not None else SCHEDULE if times else FACT
     on_turn = _on_turn(settings, times, everybody=trigger == PERSON)
     ran, mark = Ran(), fingerprint(connection, settings, at)
     last = cycles.last(connection)

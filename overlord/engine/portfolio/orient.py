@@ -109,7 +109,7 @@ _MARKS = (
     "SELECT count(*), max(id) FROM decisions WHERE about <> '' AND state = 'answered' AND NOT applied",
     "SELECT count(*), max(id) FROM decisions WHERE about <> '' AND state = 'open'",
     "SELECT state, count(*), max(updated_at) FROM notes GROUP BY state",
-    "SELECT path, digest FROM portfolio_files ORDER BY path",
+    "SELECT path, digest FROM portfolio_files WHERE path LIKE '%.md' ORDER BY path",
     "SELECT space, count(*) FROM pauses GROUP BY space",
     "SELECT count(*), max(updated_at) FROM jobs WHERE is_open",
     "SELECT count(*) FROM job_outcomes WHERE ended_on IS NOT NULL",

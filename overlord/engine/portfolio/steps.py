@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from overlord.engine.portfolio import cycle, day, escalations
+from overlord.engine.portfolio import cycle, day, escalations, files
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 
@@ -18,7 +18,21 @@ class PortfolioStep:
     step: Callable[[Parts], Awaitable[Progress]]
 
 
+FILES_EVERY_S = 10.0
+"""So often files that people edit are looked at, while passes are made."""
+
+
+def _is_time_for_files(_connection: sqlite3.Connection, parts: Parts) -> bool:
+    return parts.portfolio_pace.is_time("files", FILES_EVERY_S, parts.clock.monotonic())
+
+
+async def _look_at_files(parts: Parts) -> Progress:
+    parts.portfolio_pace.done("files", parts.clock.monotonic())
+    return await files.look(parts)
+
+
 STEPS: Mapping[str, PortfolioStep] = {
+    "files": PortfolioStep(is_due=_is_time_for_files, step=_look_at_files),
     "cycle": PortfolioStep(
         is_due=lambda c, parts: cycle.is_due(c, parts.settings, parts.clock.now()), step=cycle.step
     ),

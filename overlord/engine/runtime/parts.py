@@ -16,6 +16,7 @@ from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.contact import Contacts, watched
 from overlord.engine.runtime.diff_cache import DiffCache
 from overlord.engine.runtime.hint import Hints
+from overlord.engine.runtime.pace import Pace
 from overlord.engine.runtime.poll_outcome import PollOutcomes
 from overlord.engine.runtime.poll_schedule import PollSchedule
 from overlord.errors import ForgeUnavailable
@@ -24,6 +25,7 @@ from overlord.metrics import Meters
 from overlord.ports.clock import Clock
 from overlord.ports.forge import Forge
 from overlord.ports.git import Git
+from overlord.ports.hooks import Hooks, NoHooks
 from overlord.ports.model import Assistant
 from overlord.ports.runner import Runner
 from overlord.settings.current import CurrentSettings
@@ -54,6 +56,8 @@ class Parts:
     poll_outcomes: PollOutcomes = field(default_factory=PollOutcomes)
     contacts: Contacts = field(default_factory=Contacts)
     meters: Meters = field(default_factory=Meters)
+    hooks: Hooks = field(default_factory=NoHooks)
+    """The operator's own programs."""
     chat_output: ChatOutput | None = None
     """The chat; None where there is none, and everything works all the same."""
     inferred: dict[object, Inference] = field(default_factory=dict)
@@ -68,6 +72,7 @@ class Parts:
     """Until when, by the daemon's own clock, no model is asked to read the skills of a space, because it gave no reply."""
     drafts_refused: dict[JobId, str] = field(default_factory=dict)
     """The head of a job that could not be shown while it was judged. Forgotten with the daemon: delivery asks people."""
+    portfolio_pace: Pace = field(default_factory=Pace)
     unopened: dict[str, tuple[RepositoryName, ForgeUnavailable]] = field(default_factory=dict)
     """By its key, an issue of Overlord's own that the forge does not open now, and why: the poll of its space tells of it."""
 

@@ -3,7 +3,6 @@
 Each has a key that depends on nothing but what it was made from, so that it can exist once.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
@@ -11,13 +10,13 @@ from hashlib import sha256
 
 from overlord.domain.decision import DecisionKind, Subject, Verb
 from overlord.domain.portfolio.cycle.action import Action, Ask, ChangeTask, OpenInitiative
+from overlord.domain.portfolio.files.goals import Goal
 from overlord.domain.portfolio.initiative import OPEN, InitiativeSource, InitiativeState
 from overlord.domain.portfolio.priority import Priority
 from overlord.domain.portfolio.task import Task, TaskState
 from overlord.domain.portfolio.view import Autonomy, PortfolioView, SpaceView
 from overlord.domain.text.plain import plain_line
 
-_SPACE = re.compile(r"\W+")
 _DOCUMENT = (
     "Little is written down about this repository. Read it, and note with their sources: how things are done here (conventions), what was"
     " decided and why, and how its code is built (patterns). Where a README or a page of the documentation is missing or wrong, plan a"
@@ -35,9 +34,9 @@ def generate(view: PortfolioView) -> Iterator[Action]:
     yield from _conflicts(view)
 
 
-def goal_key(space: str, title: str) -> str:
-    """Of an initiative for a goal of OVERVIEW.md: the same words are the same goal, however they are spaced."""
-    return _key("overview", space, " ".join(_SPACE.sub(" ", title.casefold()).split()))
+def goal_key(space: str, goal: Goal) -> str:
+    """Of an initiative for a goal of OVERVIEW.md: the same title is the same goal, however it is written."""
+    return _key("overview", space, goal.key)
 
 
 def _key(kind: str, *what: str) -> str:
@@ -65,13 +64,14 @@ def _wanted(space: SpaceView) -> Iterator[OpenInitiative]:
             is_proposed=is_proposed,
             why="Tests fail at base, so no change can be judged by them.",
         )
-    for goal in sorted(space.goals, key=lambda item: item.priority.order):
+    goals = [goal for goal in space.goals if not goal.is_done]
+    for goal in sorted(goals, key=lambda item: item.priority.order):
         yield OpenInitiative(
             space=space.name,
             title=goal.title,
             goal=goal.text or goal.title,
             source=InitiativeSource.OVERVIEW,
-            key=goal_key(space.name, goal.title),
+            key=goal_key(space.name, goal),
             priority=goal.priority,
             is_proposed=is_proposed,
             why="OVERVIEW.md has it as a goal, and there is no initiative for it.",

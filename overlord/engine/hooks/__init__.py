@@ -1,0 +1,1 @@
+"""Operators' programs that observe: told of what is on record, each fact once."""

@@ -1,0 +1,39 @@
+"""Give a task up."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from overlord.domain.conversation.argument import TaskArgument, WordsArgument
+from overlord.domain.interface import Interface
+from overlord.domain.text.reference import TaskRef
+from overlord.failpoints import Failpoint
+from overlord.verbs.portfolio import cancel_task, space_of
+from overlord.verbs.right import Right
+from overlord.verbs.verb import Context, Done, Verb
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskCancel:
+    """Which task, and why."""
+
+    task: Annotated[TaskRef, TaskArgument()]
+    reason: Annotated[str, WordsArgument()] = ""
+
+
+def _act(context: Context, arguments: TaskCancel) -> Done:
+    return cancel_task(context, arguments.task, arguments.reason)
+
+
+VERB = Verb(
+    arguments=TaskCancel,
+    act=_act,
+    space=lambda context, arguments: space_of(context, arguments.task),
+    right=Right.WRITER,
+    usage="task-cancel i3.4",
+    means="give a task up",
+    position=39,
+    failpoint=Failpoint.TASK_CHANGED,
+    terminal="tasks cancel",
+    has_runs=False,
+    gaps={Interface.COMMENT: "a comment stands at one issue, and this is about the portfolio"},
+)
