@@ -16,7 +16,8 @@ from overlord.domain.job import JobId, JobState
 from overlord.domain.portfolio.escalated import Affected, as_decision, task_blocked
 from overlord.domain.portfolio.escalation import EscalationType, SuggestedAnswer
 from overlord.domain.proposals.proposal import Evidence, Pattern, Trigger, propose
-from overlord.domain.view.view import Heading
+from overlord.domain.view.span import Bold
+from overlord.domain.view.view import Paragraph
 from overlord.entrypoints.terminal.show import console
 from overlord.entrypoints.terminal.view_text import show_view
 from tests.records import NOW, REPO, a_decision, a_job, an_escalation, later
@@ -158,7 +159,41 @@ def test_it_has_the_form_that_people_read_in_a_minute() -> None:
     )
     with console.capture() as shown:
         show_view(brief_view(told, has_actions=False))
-    assert "\n".join(line.rstrip() for line in shown.get().splitlines()) == snapshot()
+    assert "\n".join(line.rstrip() for line in shown.get().splitlines()) == snapshot("""\
+DECISIONS (2)
+  1: [acme/auth / jwt-refresh] Redis or Memcached for token blacklisting?
+    Suggested: Redis (persistent, shared across instances)
+    Blocks: task #4 "Implement token blacklist"
+
+  2: [acme/api / rates] Per-user or per-IP?
+    Suggested: Per-user
+    Blocks: task #2 "Add a limit"
+
+BLOCKERS (1)
+  3: [acme/auth / sso] Need OAuth client credentials for Google
+    Blocks: entire initiative
+
+QUESTIONS (1)
+  4: [acme/api / users] Should admins bypass it?
+    Blocks: task #5 "Add admins"
+
+APPROVALS (1)
+  5: [acme/auth / jwt-refresh] Plan ready: 7 tasks, ready to start?
+    View details: overlord decisions show 5
+
+Tasks done (1)
+- i1.3: [acme/auth / jwt-refresh] Rotate tokens
+
+Answered without asking you (1)
+- e9: [acme/api / rates] Which header? X-Rate (from r2)
+
+Learned, and not accepted yet (1)
+- n4: Always use Zod.
+
+Goes on (1)
+- i1.4: [acme/auth / jwt-refresh] Blacklist
+Spent since 2 Mar 09:00 UTC: 0 tokens.\
+""")
 
 
 def test_what_was_done_answered_and_learned_is_news_and_what_goes_on_is_not() -> None:
@@ -172,4 +207,4 @@ def test_what_was_done_answered_and_learned_is_news_and_what_goes_on_is_not() ->
 def test_an_earlier_one_is_shown_as_it_was_written() -> None:
     shown = brief_view(a_briefing(kept="### DECISIONS (1)\n\n- 1: [acme/calc] Which?\n  - Blocks: nothing"))
     assert shown.summary == "Briefing of 2026-03-03"
-    assert shown.parts[0] == Heading("DECISIONS (1)")
+    assert shown.parts[0] == Paragraph((Bold("DECISIONS (1)"),))
