@@ -50,7 +50,8 @@ from overlord.session_api.gateway.assistant import GatewayAssistant
 from overlord.session_api.parts import SessionApiParts
 from overlord.session_api.server import SessionApiServer
 from overlord.settings.current import CurrentSettings, check
-from overlord.settings.load import Settings, check_socket_path, rebuilt, with_added
+from overlord.settings.env import check_socket_path
+from overlord.settings.load import Settings, rebuilt, with_added
 from overlord.settings.model import PRIMARY
 from overlord.store import hooks as stored_hooks
 from overlord.store import ledger

@@ -44,15 +44,16 @@ class FileTree:
                     handle = os.open(name, _READ, dir_fd=directory)
             except FileNotFoundError:
                 return None
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                os.close(handle)
+                raise UnreadableFileError("it is no plain file: put one in its place")
             with os.fdopen(handle, "rb") as file:
-                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    raise UnreadableFileError("it is no plain file: put one in its place")
                 content = file.read(most + 1)
         if len(content) > most:
             raise UnreadableFileError(f"it is larger than {most // 1024} kB: shorten it")
         return content
 
-    def write(self, path: str, content: bytes, *, expected: str | None = None) -> None:
+    def put(self, path: str, content: bytes, *, expected: str | None = None) -> None:
         """Have a file hold this. With `expected`, only while its content has this digest, or, where that is empty, while there is none.
 
         Raises UnreadableFileError where a link is in the way, it holds something else, or it cannot be written.

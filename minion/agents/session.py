@@ -16,6 +16,7 @@ from minion.native.ending import stopped
 from minion.native.mailbox import Mailbox
 from minion.native.prompt import fence_mark, instructions, mission
 from minion.native.work_session import Prepared
+from minion.portfolio import PortfolioTool
 from minion.protocol import ACP, Brief, Outcome, Report
 from minion.session import Session
 from minion.start import Start
@@ -42,8 +43,10 @@ def work_with(start: Start, prepared: Prepared, beat: Heartbeat) -> Report:
 
 
 def _check_terms(brief: Brief, *, has_servers: bool) -> None:
-    terms = brief.terms
-    if terms is not None and not has_servers and (terms.consultation or terms.bootstrap):
+    terms, portfolio = brief.terms, brief.portfolio
+    plans = portfolio is not None and PortfolioTool.PROPOSE_PLAN in portfolio.tools
+    answers = terms is not None and (terms.consultation or terms.bootstrap)
+    if not has_servers and (answers or plans):
         raise AgentFailed(
             f"{brief.agent.name} takes no tools of ours, which the role {brief.role} answers with. Choose another agent for it."
         )

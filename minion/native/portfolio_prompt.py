@@ -78,7 +78,7 @@ def world_parts(portfolio: PortfolioBrief, fence: str) -> Iterator[tuple[str, st
         WORLD_CHARS,
         ("goal", "The initiative's goal:", portfolio.goal),
         ("plan", "The initiative's plan, plan.md:", portfolio.plan),
-        ("tasks", "The initiative's other tasks:", "\n".join(map(_one_line, portfolio.tasks))),
+        ("tasks", *_others(portfolio)),
         ("resolved", "What was escalated and is resolved:", _resolved(portfolio.resolved)),
         ("notes", notes, listed),
         ("operator", "What the operator says of themselves and of how to work:", portfolio.person),
@@ -90,6 +90,13 @@ def _parts(fence: str, limit_chars: int, *told: tuple[str, str, str]) -> Iterato
     for source, intro, text in told:
         if text.strip():
             yield source, f"{intro}\n\n{fenced(fence, source, text, limit_chars)}"
+
+
+def _others(portfolio: PortfolioBrief) -> tuple[str, str]:
+    """The tasks beside a session's own in a line each; one that plans reads all of them whole."""
+    if portfolio.task is None:
+        return "The initiative's tasks as they are:", "\n\n".join(map(_task, portfolio.tasks))
+    return "The initiative's other tasks:", "\n".join(map(_one_line, portfolio.tasks))
 
 
 def _task(task: TaskText | None) -> str:

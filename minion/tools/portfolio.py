@@ -141,8 +141,8 @@ def note_line(note: KnownNote) -> str:
 def escalate(session: Session, *, suggested: Sequence[dict[str, Any]] = (), **values: Any) -> str:
     offered = tuple(Suggestion(**each) for each in _objects("suggested", _SUGGESTED, suggested))
     kept = _sent(session, ESCALATIONS_PATH, NewEscalation(suggested=offered, **values), EscalationKept)
-    if not kept.ref:
-        return kept.resolution
+    if kept.resolution and not kept.ref:
+        return kept.resolution  # the session decides it, and nothing was written down
     if kept.resolution:
         cited = f" (from {kept.cites})" if kept.cites else ""
         return f"{kept.ref} is resolved{cited}: {kept.resolution}"

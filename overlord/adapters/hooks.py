@@ -92,37 +92,48 @@ class ProcessHooks:
                 return HookRun(program=program, problem=f"it cannot be started: {why}")
 
     async def _conversation(self, hook: Hook, program: HookProgram, document: bytes) -> HookRun:
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        transport, talk = await asyncio.get_running_loop().subprocess_exec(
-            _Conversation,
-            *words_of(program),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-            cwd=self._directory,
-            env={**self._environment, "OVERLORD_HOOK": hook.value},
-            start_new_session=True,
-        )
+        transport, talk = await self._started(hook, program)
         self._under_way.add(transport.get_pid())
+        problem = ""
         try:
             if isinstance(pipe := transport.get_pipe_transport(0), asyncio.WriteTransport):
                 pipe.write(document)
                 pipe.write_eof()
-            async with asyncio.timeout(program.timeout_s):
+            async with asyncio.timeout(0 if self._is_closed else program.timeout_s):
                 await talk.is_over.wait()
-            problem = "" if talk.has_exited else f"it said more than {MOST_SAID_BYTES // 1024} KiB"
         except TimeoutError:
             problem = f"it was not done within {program.timeout_s} s"
         finally:
             self._under_way.discard(transport.get_pid())
-            _end_group(transport.get_pid())
-            if talk.has_exited:
-                await talk.last_words()
-            transport.close()
+            await _end(transport, talk)
         if self._is_closed:
             return HookRun(program=program, problem=STOPPED, is_stopped=True)
+        if talk.is_too_much:
+            problem = f"it said more than {MOST_SAID_BYTES // 1024} KiB"
         code = None if problem else transport.get_returncode()
         return HookRun(program=program, exit_code=code, said=self._shown(talk.said), problem=problem)
+
+    async def _started(self, hook: Hook, program: HookProgram) -> "_Process":
+        """Start it as the leader of a group. Whoever is cancelled meanwhile leaves none: asyncio would end the leader alone."""
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        starting = asyncio.ensure_future(
+            asyncio.get_running_loop().subprocess_exec(
+                _Conversation,
+                *words_of(program),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=self._directory,
+                env={**self._environment, "OVERLORD_HOOK": hook.value},
+                start_new_session=True,
+            )
+        )
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            with contextlib.suppress(OSError, ValueError):
+                await _end(*await starting)
+            raise
 
     def _shown(self, said: bytes) -> str:
         text = visible(self._redact(said.decode("utf-8", "replace")))
@@ -136,13 +147,15 @@ class _Conversation(asyncio.SubprocessProtocol):
     def __init__(self) -> None:
         self.said = b""
         self.is_over = asyncio.Event()
-        self.has_exited = False
+        self.is_too_much = False
+        self._has_exited = asyncio.Event()
         self._is_quiet = asyncio.Event()
 
     def pipe_data_received(self, _fd: int, data: bytes) -> None:
         if len(self.said) <= MOST_SAID_BYTES:
             self.said += data
         if len(self.said) > MOST_SAID_BYTES:
+            self.is_too_much = True
             self.is_over.set()
 
     def pipe_connection_lost(self, fd: int, _exc: Exception | None) -> None:
@@ -150,13 +163,14 @@ class _Conversation(asyncio.SubprocessProtocol):
             self._is_quiet.set()
 
     def process_exited(self) -> None:
-        self.has_exited = not self.is_over.is_set()
+        self._has_exited.set()
         self.is_over.set()
 
-    async def last_words(self) -> None:
-        """Wait for what is in the pipe still, of a program that has ended and whose group has."""
+    async def ends(self) -> None:
+        """Wait for the end of a program whose group was ended, and for what is in the pipe still."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LEAVE_S):
+                await self._has_exited.wait()
                 await self._is_quiet.wait()
 
 
@@ -176,6 +190,16 @@ def program_trouble(program: HookProgram, directory: Path, path: str) -> str:
     if not file.is_file():
         return f"there is no {file}"
     return "" if os.access(file, os.X_OK) else f"{file} may not be executed: chmod +x {file}"
+
+
+_Process = tuple[asyncio.SubprocessTransport, _Conversation]
+
+
+async def _end(transport: asyncio.SubprocessTransport, talk: _Conversation) -> None:
+    """End the whole group, and have nothing of it left here."""
+    _end_group(transport.get_pid())
+    await talk.ends()
+    transport.close()
 
 
 def _end_group(leader: int) -> None:

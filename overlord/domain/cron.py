@@ -90,6 +90,14 @@ class Cron:
         So a time that was missed is made up for once, however many there were; a clock that is set forward over a time is the same. A
         clock that is set back comes into slots in which it was done, and into those in which it was not: each is done once.
         """
+        known = _SLOTS.get(self)
+        if known is None or not known.at <= now < known.until:
+            if len(_SLOTS) >= _MOST_SLOTS:
+                _SLOTS.clear()
+            known = _SLOTS[self] = self._slot_at(now)
+        return known
+
+    def _slot_at(self, now: datetime) -> "Slot":
         early, back = now - _FIRST_LOOK, _FIRST_LOOK
         while (found := self.next_after(early)) > now:
             back *= 2
@@ -109,6 +117,11 @@ class Cron:
             found = [trigger.get_next_fire_time(None, asked) for trigger in triggers]
             shown = min(time for time in found if time is not None).replace(tzinfo=None)
             yield first_shown(shown, zone)
+
+
+_SLOTS: dict[Cron, Slot] = {}
+"""The slot that each expression was last asked for: it is the same for hours."""
+_MOST_SLOTS = 256
 
 
 def check_cron(expression: str) -> str:

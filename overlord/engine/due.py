@@ -14,6 +14,7 @@ from overlord.domain.job import Job, JobId, JobState
 from overlord.domain.pause import EVERYTHING, Pause
 from overlord.domain.session import Session
 from overlord.domain.space_rotation import Waiting, in_turn
+from overlord.engine.contracts import plan_gate
 from overlord.engine.intake import poll
 from overlord.engine.issues.projection import projection_key
 from overlord.engine.portfolio import issue_steps
@@ -28,6 +29,7 @@ from overlord.store import decisions, jobs, sessions
 from overlord.store.bootstrap import issue_requests
 from overlord.store.conversation import steering
 from overlord.store.jobs import JobSummary
+from overlord.store.portfolio import initiatives
 from overlord.store.proposals import proposals
 from overlord.store.skills import drafts
 from overlord.store.spaces import pauses, spaces, work_requests
@@ -66,6 +68,8 @@ class Due:
     """Issues that people asked for, and that are to be opened."""
     opened: Sequence[int]
     """Those whose author is to be told, in a comment, what became of them."""
+    is_plan_due: bool = False
+    """Whether a plan was edited while it waits for a person, or an approved one is to be written to its file."""
     portfolio: Sequence[str] = ()
     """Steps of the portfolio that have something to do."""
     issue_steps: Sequence[IssueStep] = ()
@@ -101,6 +105,7 @@ def look(
         read=[message.id for message in steering.to_acknowledge(connection)],
         requested=[item.id for item in issue_requests.unopened(connection)],
         opened=[item.id for item in issue_requests.to_acknowledge(connection)],
+        is_plan_due=plan_gate.is_due(connection),
         portfolio=portfolio_steps.due(connection, parts),
         issue_steps=issue_steps.due(connection),
     )
@@ -152,10 +157,12 @@ def _next_in_line(  # noqa: PLR0917
     pause or an answer and do not say so yet.
     """
     asking = untested.waiting_jobs(connection)
+    without_pull = initiatives.planning_jobs(connection)
     pulls = Counter(
         summary.space
         for summary in summaries
-        if summary.pull_number is not None or summary.state in ALWAYS or summary.id in live
+        if summary.id not in without_pull
+        and (summary.pull_number is not None or summary.state in ALWAYS or summary.id in live)
     )
     waiting = []
     for summary in sorted(summaries, key=lambda item: not item.is_urgent):
@@ -172,10 +179,11 @@ def _next_in_line(  # noqa: PLR0917
                 yield summary.id
         else:
             waiting.append(summary)
-    line, beyond = _within_pulls(parts, waiting, pulls)
+    line, beyond = _within_pulls(parts, waiting, pulls, without_pull)
     chosen = frozenset(_in_turn(connection, parts, line))
     yield from chosen
-    pulls.update(summary.space for summary in waiting if summary.id in chosen and summary.pull_number is None)
+    taking = [item for item in waiting if item.id in chosen and item.id not in without_pull]
+    pulls.update(summary.space for summary in taking if summary.pull_number is None)
     for summary in beyond:
         reason = capacity.no_pull_left(parts, summary.space)
         if pulls[summary.space] >= _most_pulls(parts, summary.space) and summary.reason != reason:
@@ -187,15 +195,16 @@ def _most_pulls(parts: Parts, space: str) -> int:
 
 
 def _within_pulls(
-    parts: Parts, waiting: Sequence[JobSummary], pulls: Mapping[str, int]
+    parts: Parts, waiting: Sequence[JobSummary], pulls: Mapping[str, int], without_pull: Collection[int]
 ) -> tuple[list[Waiting], list[JobSummary]]:
     """The jobs for which a pull request may be open beside those there are, and the others."""
     line, beyond, taken = list[Waiting](), list[JobSummary](), Counter(pulls)
     for summary in waiting:
-        if summary.pull_number is None and taken[summary.space] >= _most_pulls(parts, summary.space):
+        takes = summary.pull_number is None and summary.id not in without_pull
+        if takes and taken[summary.space] >= _most_pulls(parts, summary.space):
             beyond.append(summary)
         else:
-            taken[summary.space] += summary.pull_number is None
+            taken[summary.space] += takes
             line.append(Waiting(job=summary.id, space=summary.space, is_urgent=summary.is_urgent))
     return line, beyond
 

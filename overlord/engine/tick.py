@@ -18,6 +18,7 @@ from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import Job, JobChanges, JobId, JobState
 from overlord.engine import due
 from overlord.engine.chat import briefing, handle_requests, home_tab, message_projection
+from overlord.engine.contracts import plan_gate
 from overlord.engine.conversation import issue_receipts, message_receipts
 from overlord.engine.delivery import deliver
 from overlord.engine.due import Due
@@ -162,6 +163,8 @@ class Tick:
             wanted[key] = self._act(key, None, partial(poll.poll, parts, RepositoryName(name)), space=name)
         if found.is_news:
             wanted["propose"] = self._act("propose", None, partial(raise_proposals.step, parts))
+        if found.is_plan_due:
+            wanted["plans"] = self._act("plans", None, partial(plan_gate.step, parts))
         for number in found.approved:
             key = f"proposal {number}"
             wanted[key] = self._act(key, None, partial(open_approved.step, parts, number))

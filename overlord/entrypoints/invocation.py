@@ -61,6 +61,8 @@ EVERYWHERE = (
         "skills edit",
     ),
     *("skills approve", "skills reject", "skills retire"),
+    *("knowledge list", "knowledge show", "knowledge add", "knowledge accept", "knowledge withdraw"),
+    *("knowledge edit", "knowledge promote", "rules list", "rules preview", "rules add", "rules revoke"),
 )
 """Commands that look at the daemon's state, and with `--repo` at that of a repository's local runs."""
 LOCAL = ("run", "build", "fix", "resume", "retry", "history")

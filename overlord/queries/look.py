@@ -67,6 +67,12 @@ class Look:
     settings_problem: str = ""
     """Why the settings do not load, where those of `settings` are the built-in ones for that."""
     commits: Commits = field(default_factory=NoCommits)
+    spaces: tuple[str, ...] = ()
+    """The repositories that whoever looks may see; empty for all."""
+
+    def sees(self, space: str) -> bool:
+        """Whether they may see a repository; what is about all of them too."""
+        return not (self.spaces and space) or space.casefold() in {name.casefold() for name in self.spaces}
 
     @property
     def settings(self) -> "Settings":

@@ -7,7 +7,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from minion.protocol import CheckReport, Event, MessagesTaken, NewEscalation, Report
+from minion.protocol import CheckReport, Event, MessagesTaken, NewEscalation, NewTask, ProposedPlan, Report
 from overlord.domain.text.problem import first_problem
 from overlord.domain.wires.registry import DIALECTS
 from overlord.domain.wires.wire import Wire
@@ -32,6 +32,8 @@ CHECK_REPORT = strict(CheckReport)
 EVENT = strict(Event)
 MESSAGES_TAKEN = strict(MessagesTaken)
 NEW_ESCALATION = strict(NewEscalation)
+PROPOSED_PLAN = strict(ProposedPlan)
+NEW_TASK = strict(NewTask)
 
 
 async def read(request: Request, adapter: TypeAdapter[Record], *, limit: int) -> Record:

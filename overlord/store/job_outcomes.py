@@ -87,7 +87,8 @@ def _failures(connection: sqlite3.Connection, wanted: Wanted) -> Iterator[Failur
 
 def _where(wanted: Wanted) -> tuple[str, list[str]]:
     """A condition for a query and its values. What is not asked for is not in it, so that the index is read from end to end."""
-    parts, values = ["ended_on BETWEEN ? AND ?"], [wanted.first.isoformat(), wanted.last.isoformat()]
+    planned = f"ending <> '{EventName.PLAN_ACCEPTED}'"  # what was planned was not to be merged
+    parts, values = ["ended_on BETWEEN ? AND ?", planned], [wanted.first.isoformat(), wanted.last.isoformat()]
     for name in ("space", "agent", "model"):
         if value := getattr(wanted, name):
             parts.append(f"{name} = ?")

@@ -200,7 +200,9 @@ def pulls_taken(connection: sqlite3.Connection, space: str, *, without: int) -> 
     query = """SELECT count(*) FROM jobs WHERE space = ? AND is_open AND id != ? AND (
                    pull_number IS NOT NULL
                    OR state IN ('running', 'evaluating', 'delivering')
-                   OR EXISTS (SELECT 1 FROM sessions WHERE job_id = jobs.id AND sessions.state != 'ended'))"""
+                   OR EXISTS (SELECT 1 FROM sessions WHERE job_id = jobs.id AND sessions.state != 'ended'))
+               AND NOT EXISTS (SELECT 1 FROM initiatives
+                   WHERE initiatives.space = jobs.space AND initiatives.issue_number = jobs.issue_number)"""
     return int(connection.execute(query, (space, without)).fetchone()[0])
 
 

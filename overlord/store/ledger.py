@@ -53,7 +53,14 @@ def append(connection: sqlite3.Connection, event: LedgerEvent) -> str:
         "INSERT INTO ledger (seq, at, job_id, name, actor, data, previous, hash) VALUES (?,?,?,?,?,?,?,?)",
         (entry.seq, entry.at, entry.job_id, entry.name, entry.actor, entry.data, entry.previous, digest),
     )
+    for key in _ABOUT & event.data.keys():
+        if isinstance(about := event.data[key], str):
+            connection.execute("INSERT OR IGNORE INTO ledger_about VALUES (?, ?)", (about, entry.seq))
     return digest
+
+
+_ABOUT = {"initiative", "task", "escalation", "note", "rule"}
+"""What of the portfolio an event says it is about, as `i3` or `n12`: by that it is found again."""
 
 
 def entries(connection: sqlite3.Connection, *, job_id: int | None = None, after: int = 0) -> Iterator[Entry]:

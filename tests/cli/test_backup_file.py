@@ -297,3 +297,42 @@ def test_a_file_that_was_cut_short_is_no_backup(
     assert not (tmp_path / "new" / "overlord.db").exists()
     shown = json.loads(overlord("backup", "--verify", str(bad), "--json").out)
     assert shown["sound"] is False and shown["problem"]
+
+
+# The portfolio's files.
+
+PORTFOLIO = {
+    "IDENTITY.md": "You are careful.\n",
+    "spaces/acme/calc/OVERVIEW.md": "## Goals\n- Add\n",
+    "spaces/acme/calc/plans/sums/plan.md": "First this.\n",
+    "spaces/acme/calc/plans/sums/tasks/1.json": "{}\n",
+    "spaces/acme/calc/plans/sums/tasks/.highwatermark": "1\n",
+    "knowledge/decisions.md": "- Redis <!-- n1 -->\n",
+    "daily/2026-03-02.md": "# Monday\n",
+    "rules.json": "[]\n",
+}
+
+
+def lay_down(root: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def test_the_portfolios_files_are_in_it_and_come_back(
+    filled: Filled, overlord: Overlord, home: Home, tmp_path: Path
+) -> None:
+    filled(story)
+    lay_down(home.root, {**PORTFOLIO, "spaces/acme/calc/notes.txt": "mine\n"})
+    (home.root / "USER.md").symlink_to("/etc/passwd")
+    said = overlord("backup", str(tmp_path / "one.tar.gz"))
+    assert (said.code, said.err) == (0, "")
+    assert "and 8 files of the portfolio." in said.out
+    assert "Not in it, as they cannot be read (put plain files in their places): USER.md." in said.out
+    (new := tmp_path / "new").mkdir()
+    lay_down(new, {"IDENTITY.md": "You are quick.\n", "daily/2026-03-02.md": "# Monday\n"})
+    assert overlord("restore", str(tmp_path / "one.tar.gz"), "--home", str(new)).code == 0
+    assert {name: (new / name).read_text() for name in PORTFOLIO} == PORTFOLIO
+    assert (new / "IDENTITY.md.before-restore").read_text() == "You are quick.\n"
+    assert sorted(path.name for path in (new / "daily").iterdir()) == ["2026-03-02.md"]
+    assert not (new / "spaces/acme/calc/notes.txt").exists()

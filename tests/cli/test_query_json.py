@@ -7,6 +7,7 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from overlord.queries import registry
+from tests import portfolio_filled
 from tests.architecture import query_schemas
 from tests.cli.conftest import Filled, Overlord
 from tests.cli.test_drafts_typed import waits
@@ -24,6 +25,8 @@ WORDS = {
     "space": ("space", "show", "acme/calc"),
     "contract-explain": ("contract", "explain", "src/app.py"),
     "search": ("search", "add"),
+    "initiative": ("initiative", "i1"),
+    "task": ("task", "i1.4"),
 }
 
 
@@ -34,6 +37,7 @@ def test_what_is_printed_is_as_its_schema_says(filled: Filled, overlord: Overlor
         waits(connection)
         propose(connection)
         seen(connection)
+        portfolio_filled.fill(connection)
 
     filled(state)
     words = WORDS.get(name) or tuple((registry.find(name).terminal or name).split())

@@ -97,6 +97,17 @@ def test_the_briefing_comes_before_the_issue_and_the_task_with_it(terms: Terms |
     ]
 
 
+def test_one_that_plans_reads_the_tasks_whole() -> None:
+    [tasks] = [
+        part.text for part in layers(brief(task=None, tasks=(TASK, TASK)), "F") if part.source == "tasks"
+    ]
+    assert tasks.startswith("The initiative's tasks as they are:")
+    assert tasks.count("2. Second holds.") == 2
+    assert "Second holds." not in told(
+        brief(task=None, tasks=(TaskText(ref="i3.1", subject="s", state="done"),))
+    )
+
+
 def test_a_note_has_its_number() -> None:
     text = told(brief())
     assert "- n12 (convention, acme/api): notes-words here\n- n13 (decision, everywhere): everywhere" in text
@@ -161,7 +172,8 @@ def test_an_agent_that_ends_by_a_line_is_asked_where_it_has_tools(
 ) -> None:
     agent = StandIn(name, short_path / "agent-bin", make_door)
     ends = sentinel(what, summary="Done.", reason="no key", learnings=["l"])
-    session_api = agent.door([FIX, ends], [ends], portfolio=FULL)
+    works = replace(FULL, tools=tuple(set(PortfolioTool) - {PortfolioTool.PROPOSE_PLAN}))
+    session_api = agent.door([FIX, ends], [ends], portfolio=works)
     session_api.portfolio[IDLE_PATH] = [not_yet("Note what you learned.")]
     assert run(session_api) == 0
     assert session_api.report.outcome is outcome
@@ -170,3 +182,10 @@ def test_an_agent_that_ends_by_a_line_is_asked_where_it_has_tools(
     else:
         assert [path for path, _ in session_api.said] == [IDLE_PATH] * 2
         assert "1. Note what you learned." in agent.told(1)
+
+
+def test_an_agent_without_tools_cannot_plan(make_door: MakeDoor, run: Run, short_path: Path) -> None:
+    session_api = StandIn("aider", short_path / "agent-bin", make_door).door([FIX], portfolio=FULL)
+    assert run(session_api) == 3
+    assert session_api.report.reason == "agent"
+    assert "Choose another agent for it." in session_api.report.summary

@@ -270,10 +270,12 @@ def test_what_overlord_answers_is_told_in_words(
 
 def test_an_escalation_is_answered_at_once_only_by_what_is_cited(near: Near) -> None:
     resolved = wire(ref="e5", state="resolved", resolution="Use Redis.", cites="r2")
-    _, use = near(ESCALATIONS_PATH, resolved, wire(ref="e6", state="pending"))
+    yours = wire(ref="", state="resolved", resolution="Decide it yourself.")
+    _, use = near(ESCALATIONS_PATH, resolved, wire(ref="e6", state="pending"), yours)
     asked = {"type": "decision", "kind": "dependency", "question": "Redis?"}
     assert use("escalate", **asked) == "e5 is resolved (from r2): Use Redis."
     assert use("escalate", **asked).startswith("Kept as e6 (pending). Do not wait for the answer")
+    assert use("escalate", **asked) == "Decide it yourself."
 
 
 def test_notes_are_searched_and_shown_with_their_numbers(near: Near) -> None:

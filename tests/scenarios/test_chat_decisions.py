@@ -240,10 +240,10 @@ async def test_a_clock_that_jumps_over_the_briefing_and_back_costs_no_day(talk: 
     await talk.world.issue("add() subtracts")
     talk.world.model_will(blocked("I cannot"))
     await talk.world.settle()
-    talk.world.clock.move(5 * 86_400)
+    talk.world.clock.jump(5 * 86_400)
     await talk.world.settle()
     assert len(talk.cards("Briefing")) == 1
-    talk.world.clock.move(-5 * 86_400)
+    talk.world.clock.jump(-5 * 86_400)
     await talk.world.issue("sub() adds")
     talk.world.model_will(blocked("I cannot either"))
     await talk.world.settle()
@@ -252,7 +252,7 @@ async def test_a_clock_that_jumps_over_the_briefing_and_back_costs_no_day(talk: 
     await talk.world.settle()
     [_, briefing] = talk.cards("Briefing")
     assert "BLOCKERS (2)" in briefing.plain
-    talk.world.clock.move(-3600)
+    talk.world.clock.jump(-3600)
     await talk.world.settle()
     talk.world.clock.move(3600)
     await talk.world.settle()

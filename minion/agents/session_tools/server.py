@@ -233,6 +233,10 @@ class ToolsServer:
 
         session = self._session
         session_api = session.session_api.another(patience_s=session.session_api.patience_s)
+        pending.text, pending.is_error = (
+            "Error: The exploration broke off.",
+            True,
+        )  # unless it comes to its end
         try:
             with self._exploring:
                 ground = Ground(
@@ -242,12 +246,9 @@ class ToolsServer:
                     reading=lambda: self._turn,
                     has_ended=self._has_ended,
                 )
-                pending.text = explored(ground, question, paths)
+                pending.text, pending.is_error = explored(ground, question, paths), False
         except MinionError as error:
-            pending.text, pending.is_error = f"Error: {error}", True
-        except Exception as error:  # the outermost frame of this thread: whoever waits is told
-            pending.text, pending.is_error = f"Error: the exploration broke: {type(error).__name__}", True
-            raise
+            pending.text = f"Error: {error}"
         finally:
             session_api.close()
             pending.answered.set()

@@ -10,7 +10,7 @@ from overlord.command_ref import CommandRef
 from overlord.domain.answers import consequence_of, label_for, label_of
 from overlord.domain.budgets.budget import Cost, cost_text
 from overlord.domain.chat.markdown import parts_of
-from overlord.domain.conversation.pull_card import Story, evidence_parts, state_in_words
+from overlord.domain.conversation.pull_card import Story, evidence_parts, state_of
 from overlord.domain.decision import (
     Decision,
     DecisionKind,
@@ -115,7 +115,7 @@ def job_card(story: Story, place: Place, value: ValueOf, *, stopping: str) -> Vi
     the button that stops it."""
     job = story.job
     text = f"{MARKS[job.state]} {cut(job.issue.title, _TITLE)}"
-    state = state_in_words(job.state)
+    state = state_of(job)
     parts: list[Part] = [
         Heading(text),
         Paragraph((place.issue(job), "  ", Bold(state.capitalize()))),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from overlord.domain.budgets.budget import cost_text
 from overlord.domain.chat.card import KIND_NAMES, Place, ValueOf, answers_of
 from overlord.domain.chat.lines import Line, caps_of, issue_of, listed, paused, words
-from overlord.domain.conversation.pull_card import state_in_words
+from overlord.domain.conversation.pull_card import state_of
 from overlord.domain.decision import Decision
 from overlord.domain.inquiry import Costs, JobView, OpenDecision, Queue, Status, age_text
 from overlord.domain.job import JobState
@@ -95,7 +95,7 @@ def _jobs(jobs: Sequence[JobView]) -> list[Part]:
 
 def _job(view: JobView) -> Line:
     doing = f", {words(view.doing)}" if view.doing else ""
-    return (*issue_of(view.job), ": ", Bold(state_in_words(view.job.state)), doing)
+    return (*issue_of(view.job), ": ", Bold(state_of(view.job)), doing)
 
 
 def _queue(queue: Queue) -> list[Part]:

@@ -9,7 +9,7 @@ from overlord.domain.budgets.budget import Unit, cost_text, usd_text
 from overlord.domain.chat.card import MARKS, cut
 from overlord.domain.chat.proposal_card import type_in_words
 from overlord.domain.conversation.decision_words import answer_ref
-from overlord.domain.conversation.pull_card import state_in_words
+from overlord.domain.conversation.pull_card import state_of
 from overlord.domain.decision import Decision
 from overlord.domain.inquiry import Cap, JobView, OpenDecision, Share, age_text
 from overlord.domain.job import Job
@@ -63,7 +63,7 @@ def jobs_table(views: Sequence[JobView], at: datetime, *, is_local: bool) -> Tab
 
 def _job_row(view: JobView, at: datetime, is_local: bool) -> tuple[Line, ...]:
     job = view.job
-    state, doing = (Bold(state_in_words(job.state)),), (words(view.doing),) if view.doing else ()
+    state, doing = (Bold(state_of(job)),), (words(view.doing),) if view.doing else ()
     age = (since(job.created_at, at),)
     return (str(job.id),), issue_of(job), state, doing, result_of(job, is_local=is_local), age
 

@@ -170,3 +170,14 @@ class FilterArgument(NamedArgument):
                     raise typed.misread(f"That {self.name} is none there is.", typed.usage)
                 return value, " ".join(kept[:index] + kept[index + 1 :])
         return "", words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindArgument:
+    """Words to find, where all are shown without any."""
+
+    noun: str = "the words"
+    help: str = "Words to find; all, if absent."
+
+    def read(self, words: str, _typed: Typed) -> tuple[str, str]:
+        return words, ""

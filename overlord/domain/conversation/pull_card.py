@@ -101,6 +101,16 @@ def state_in_words(state: JobState) -> str:
     return _STATES[state]
 
 
+def is_planned(job: Job) -> bool:
+    """Whether a job ended with a plan that was approved: nothing of it was to be merged."""
+    return job.state is JobState.COMPLETED and job.pull_number is None
+
+
+def state_of(job: Job) -> str:
+    """How a job stands, for people."""
+    return "planned" if is_planned(job) else state_in_words(job.state)
+
+
 def pull_title(job: Job) -> str:
     """The pull request's title: the issue's, made plain."""
     return plain_line(job.issue.title, limit=120) or f"Issue {job.issue.number}"

@@ -25,6 +25,7 @@ from overlord.domain.job import Job, JobChanges, JobState
 from overlord.engine.contracts import confirmed, gates, questions
 from overlord.engine.contracts.gates import GateView
 from overlord.engine.contracts.move import Move
+from overlord.engine.portfolio import lead_job
 from overlord.engine.runtime.parts import Parts
 from overlord.store import decisions
 from overlord.store.contracts import actors
@@ -72,6 +73,8 @@ def go(move: Move, way: Way) -> None:
         case ToPhase():
             changes = {**_entry(onward.phase, job), **_AFRESH}
             move.saying(phase=job.phase, next=onward.phase).to(EventName.PHASE_COMPLETED, **changes)
+        case Out() if lead_job.accept(move.connection, move.parts, job, move.data, actor=move.actor):
+            pass  # its plan is gone by, and nothing is delivered
         case Out():
             event = EventName.GATE_APPROVED if job.state is JobState.WAITING else EventName.PASSED
             move.saying(head=job.head_sha).to(event, consultation="")
@@ -93,7 +96,9 @@ def _entry(phase: str, job: Job) -> JobChanges:
 def _to_gate(move: Move, view: GateView) -> None:
     move = move.saying(gate=view.name, on=view.gate.on, fingerprint=view.fingerprint)
     gates.keep(move.connection, view)
-    if gates.is_approved(move.connection, move.job, view):
+    if gates.is_approved(move.connection, move.job, view) or lead_job.is_approved_before(
+        move.connection, move.job
+    ):
         move.note(EventName.GATE_REUSED)
         go(move, Way(onward=entering(move.turn.contract, view.gate.approve or END)))
         return
@@ -104,7 +109,7 @@ def _to_gate(move: Move, view: GateView) -> None:
             EventName.ESCALATED, consultation=asked.to_json(), reason=reason
         )
         return
-    reason = f"gate {view.name}: may the work go from {view.gate.source} to {view.gate.target}?"
+    reason = view.title or f"gate {view.name}: may the work go from {view.gate.source} to {view.gate.target}?"
     moved = move.to(EventName.GATE_REACHED, reason=reason, consultation="")
     decisions.raise_decision(move.connection, gates.question(moved, view))
 

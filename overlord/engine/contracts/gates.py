@@ -4,7 +4,7 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from minion.protocol import Scope, ScopeError
@@ -19,6 +19,7 @@ from overlord.domain.scope.check import Change
 from overlord.domain.text.plain import code_block, count, defused_line
 from overlord.domain.text.redacting import redacting, redacting_json
 from overlord.engine.bootstrap import init_job
+from overlord.engine.portfolio import lead_job
 from overlord.engine.runtime.parts import Parts
 from overlord.store import decisions
 from overlord.store.contracts import plan_files
@@ -42,6 +43,8 @@ class GateView:
     """Of the gate, its inputs, the plan and the work: another one means that something changed."""
     body: str
     evidence: EvidenceFile
+    title: str = ""
+    """What people are asked, where the gate is worded by what it shows."""
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -78,9 +81,11 @@ async def look(parts: Parts, job: Job, onward: ToGate) -> GateView:
     evidence = EvidenceFile(
         job_id=job.id, session_id=None, kind=EVIDENCE, sha256=digest, size=len(content), at=parts.clock.now()
     )
-    body = parts.current.redactor.redact(_body(name, gate, inputs, changes, told))
-    body = await asyncio.to_thread(redacting, body, redact)
-    return GateView(name=name, gate=gate, fingerprint=fingerprint, body=body, evidence=evidence)
+    lead = await parts.database.read(lambda c: lead_job.shown(c, job))
+    body = lead.body if lead is not None else _body(name, gate, inputs, changes, told)
+    body = await asyncio.to_thread(redacting, parts.current.redactor.redact(body), redact)
+    title = parts.current.redactor.redact(lead.title) if lead is not None else ""
+    return GateView(name=name, gate=gate, fingerprint=fingerprint, body=body, evidence=evidence, title=title)
 
 
 async def _inputs(parts: Parts, job: Job, gate: Gate, plan: Mapping[str, str]) -> dict[str, str]:
@@ -165,7 +170,11 @@ def is_approved(connection: sqlite3.Connection, job: Job, view: GateView) -> boo
 def question(job: Job, view: GateView) -> Decision:
     """What people are asked at a gate that is theirs."""
     audience = Audience.APPROVER if view.gate.audience == Audience.APPROVER else Audience.WRITER
-    return ask(job, Subject.GATE, view.body, at=view.evidence.at, options=view.options, audience=audience)
+    asked = ask(job, Subject.GATE, view.body, at=view.evidence.at, options=view.options, audience=audience)
+    if not view.title:
+        return asked
+    verbs = tuple(verb for verb in asked.verbs if verb is not Verb.TAKE_OVER)  # there is no branch
+    return replace(asked, title=view.title, verbs=verbs)
 
 
 def keep(connection: sqlite3.Connection, view: GateView) -> None:

@@ -15,8 +15,8 @@ from overlord.domain.evaluation import CheckName
 from overlord.domain.job import Job
 from overlord.domain.scope.check import Change
 from overlord.domain.session import Session
-from overlord.engine.bootstrap import init_job
 from overlord.engine.contracts.carry_on import is_round
+from overlord.engine.portfolio import lead_job
 from overlord.engine.runtime.parts import Parts
 from overlord.store import sessions
 from overlord.store.contracts import actors, plan_files, role_notes
@@ -46,9 +46,9 @@ async def wanted(parts: Parts, job: Job) -> Wanted:
     if turn.contract.keeps_misses:
         return Wanted(turn=turn)
     found = await parts.database.read(lambda c: _wanted(c, job, turn))
-    if (
-        await init_job.of(parts, job) is not None
-    ):  # nothing of it runs, and it may be that only the contract comes of it
+    if await lead_job.is_ours(
+        parts, job
+    ):  # nothing of it runs, and it may be that only contract or plan comes of it
         return replace(found, evaluation=False, may_be_empty=True)
     return found
 

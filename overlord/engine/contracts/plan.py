@@ -8,6 +8,7 @@ from overlord.domain.contracts.contract import is_plan
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
 from overlord.engine.bootstrap import init_job
+from overlord.engine.portfolio import lead_job
 from overlord.engine.runtime.parts import Parts
 from overlord.store.contracts import plan_files
 
@@ -43,7 +44,7 @@ async def of_commit(parts: Parts, job: Job, head: Sha, scope: Scope, *, parent: 
     if head == parent and own:
         return PlanWork()  # nothing is pushed over what the repository has there
     known = await parts.database.read(lambda c: plan_files.of_job(c, job.id))
-    kept = init_job.RECORDED if await init_job.of(parts, job) is not None else frozenset()
+    kept = await _recorded(parts, job)
     found = await parts.git.read_files(
         job.space, head, sorted(paths)[: MOST_FILES + 1], limit_bytes=MOST_BYTES + 1
     )
@@ -60,6 +61,13 @@ async def of_commit(parts: Parts, job: Job, head: Sha, scope: Scope, *, parent: 
         unusable=(*unusable, *(f"{path} {_RECORDED}" for path in replaced)),
         paths=paths | own,
     )
+
+
+async def _recorded(parts: Parts, job: Job) -> frozenset[str]:
+    """What Overlord alone writes."""
+    if await init_job.of(parts, job) is not None:
+        return init_job.RECORDED
+    return lead_job.RECORDED if await lead_job.of(parts, job) is not None else frozenset()
 
 
 def _readable(

@@ -14,6 +14,7 @@ from overlord.domain.job import Job, JobChanges
 from overlord.engine.bootstrap import init_job
 from overlord.engine.contracts import fix_start
 from overlord.engine.contracts.fix_start import FixStart
+from overlord.engine.portfolio import lead_job
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.skills import skill_job
 from overlord.errors import ContractError, Refused, SettingsError
@@ -37,6 +38,7 @@ async def ensure(parts: Parts, job: Job, base: Sha) -> Job:
     def take(connection: sqlite3.Connection) -> Job:
         if ground is not None:
             init_job.keep_ground(connection, parts, job, ground)
+        lead_job.note_taken(connection, parts, job)
         return _take(connection, parts, job, _Taken(contract, source, start))
 
     return await parts.database.write(Failpoint.CONTRACT_TAKEN, take)
@@ -92,6 +94,10 @@ async def _found(parts: Parts, job: Job, base: Sha) -> tuple[Contract, str]:
         return built_in_contract("default"), "the built-in contract default"
     if (special := await init_job.of(parts, job)) is not None:
         return special.contract, "the contract of init"
+    if (lead := await lead_job.of(parts, job)) is not None:
+        if lead.initiative.has_ended:
+            raise ContractError(f"{lead.initiative.ref} is {lead.initiative.state}: there is nothing to plan")
+        return lead.contract, lead_job.SOURCE
     named = parts.settings.space(job.space).contract
     if job.head_sha is None:  # work that began before contracts were kept goes on as it began
         own = await own_contract(parts, job, base)
@@ -134,7 +140,7 @@ async def _check_usable(parts: Parts, job: Job, base: Sha, contract: Contract) -
         check_prices(parts.settings, contract)
     except SettingsError as error:
         raise ContractError(str(error)) from None
-    if contract.has_plan and await init_job.of(parts, job) is None:  # its sessions do not see what is there
+    if contract.has_plan and not await lead_job.is_ours(parts, job):  # its sessions do not see what is there
         listing = await parts.git.listing(job.space, base)
         if taken := own_plan(listing):
             raise ContractError(

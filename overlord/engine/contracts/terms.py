@@ -13,6 +13,7 @@ from overlord.domain.job import Job
 from overlord.domain.session import Session
 from overlord.engine.bootstrap import init_job
 from overlord.engine.contracts import consult
+from overlord.engine.portfolio import lead_job
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import GitFailed
 from overlord.store import sessions
@@ -49,20 +50,27 @@ async def terms_of(parts: Parts, job: Job, turn: Turn, base: Sha, asked: Asked |
     words = (turn.contract.guidance, role.guidance)
     own = asked is None
     special = await init_job.of(parts, job) if own else None
+    lead = await lead_job.of(parts, job) if own else None
     tool = init_job.tool_in(special, turn.phase_name)
     return Terms(
         contract=turn.contract.name,
         phase=turn.phase_name,
         guidance="\n\n".join(filter(None, words)),
         outputs=role.outputs if own else (),
-        criteria=(*_criteria(turn), *init_job.criteria_in(special, turn.phase_name)) if own else (),
+        criteria=(
+            *_criteria(turn),
+            *init_job.criteria_in(special, turn.phase_name),
+            *lead_job.criteria_in(lead),
+        )
+        if own
+        else (),
         commands=role.commands,
         tools=role.tools if own else (),
         outcomes=_outcomes(turn),
         events=tuple(turn.contract.events),
         plan=known.plan,
         plan_outputs=turn.plan_patterns if own else (),
-        plan_hides_own=special is not None,
+        plan_hides_own=special is not None or lead is not None,
         inputs=phase.inputs or (),
         reads=tuple(path for path in READ_FIRST if path in listing),
         assignments=known.assignments,

@@ -12,7 +12,7 @@ import structlog
 
 from minion.protocol import Issue
 from overlord.domain.conversation.comment import PostedComment, Reaction
-from overlord.domain.conversation.pull_card import evidence_card, state_in_words
+from overlord.domain.conversation.pull_card import evidence_card, state_of
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.identifiers import RepositoryName
 from overlord.domain.interface import Interface
@@ -215,7 +215,7 @@ def _explain(connection: sqlite3.Connection, context: Context) -> str:
         raise Refused(f"no job has ever worked on #{place.number}")
     story = story_of(connection, job, context.contract(place.space))
     reason = f": {defused_line(job.reason)}" if job.reason else ""
-    return f"Job {job.id} is {state_in_words(job.state)}{reason}.\n\n{evidence_card(story)}"
+    return f"Job {job.id} is {state_of(job)}{reason}.\n\n{evidence_card(story)}"
 
 
 async def _acknowledge(parts: Parts, name: RepositoryName, hearing: ProcessedComment) -> None:

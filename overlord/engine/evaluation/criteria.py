@@ -17,6 +17,7 @@ from overlord.domain.text.redacting import redacting_all
 from overlord.engine.bootstrap import init_job
 from overlord.engine.contracts import judge
 from overlord.engine.contracts.judge import Wanted
+from overlord.engine.portfolio import lead_job
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.sessions.evaluation_input import checks_of
 from overlord.store.contracts import plan_files
@@ -73,6 +74,7 @@ async def judged(parts: Parts, job: Job, wanted: Wanted, report: CheckReport | N
     results = await asyncio.to_thread(judge_all, wanted.criteria, looked, ran)
     results = (*results, *judge.over_budget(wanted, looked.own))
     results = (*results, *await init_job.judged(parts, job, wanted.turn.phase_name))
+    results = (*results, *await lead_job.judged(parts, job))
     results = await asyncio.to_thread(_redacted, results, wanted.turn.contract.redact)
     dumped = adapter(tuple[CriterionResult, ...]).dump_json(results, indent=1).decode()
     content = parts.current.redactor.redact(dumped).encode()

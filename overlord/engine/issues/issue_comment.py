@@ -8,7 +8,8 @@ from overlord.domain.conversation.pull_card import (
     MOST_AGENT,
     MOST_AGENTS,
     Story,
-    state_in_words,
+    is_planned,
+    state_of,
     where_work_is,
 )
 from overlord.domain.decision import Decision, Verb
@@ -34,7 +35,7 @@ def issue_comment(story: Story) -> str:
 def _parts(story: Story) -> Iterator[Part]:
     job = story.job
     yield Paragraph((*_state(job), *_agents(story)))
-    if job.reason:
+    if job.reason and not is_planned(job):
         yield Paragraph((job.reason,))
     if job.is_open and job.edited_issue is not None:
         yield Paragraph((_EDITED,))
@@ -49,7 +50,8 @@ def _parts(story: Story) -> Iterator[Part]:
 
 
 def _state(job: Job) -> tuple[Span, ...]:
-    state = Bold(f"Overlord: {state_in_words(job.state)}")
+    said = (is_planned(job) and job.reason) or state_of(job)
+    state = Bold(f"Overlord: {said}")
     return (state,) if job.pull_number is None else (state, " ", Pull(job.space, job.pull_number))
 
 

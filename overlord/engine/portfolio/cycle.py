@@ -20,7 +20,7 @@ from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.failpoints import Failpoint
 from overlord.settings.load import Settings
-from overlord.store.portfolio import cycles, facts, initiatives
+from overlord.store.portfolio import cycles, facts
 
 MOST_ROUNDS = 30
 """Of one cycle: what is left then, the next one does."""
@@ -61,30 +61,18 @@ def is_due(connection: sqlite3.Connection, settings: Settings, at: datetime) -> 
     last = cycles.last(connection)
     if last is None or last.ran_at is None or facts.has_news(connection, after=last.ledger_id):
         return True
-    if facts.has_read(connection, since=last.ran_at):
-        return True
     return bool(due_schedules(connection, settings, at))
 
 
 async def step(parts: Parts) -> Progress:
-    """Run the one that is due."""
+    """Run the one that is due, by what people's files say now; then write what people read beside the rows."""
+    await files.look(parts)
     at, settings = parts.clock.now(), parts.settings
-    before = await parts.database.read(cycles.last)
     ran = await parts.database.write(Failpoint.CYCLE_RUN, lambda c: run(c, settings, at))
-    await _write_files(parts, since=before.ran_at if before is not None else None)
+    await exports.write_exports(parts)
     if ran.acts:
         parts.notify()
     return Progress.of(bool(ran.acts))
-
-
-async def _write_files(parts: Parts, *, since: datetime | None) -> None:
-    """What people read beside the rows: each plan with its tasks as they are now, and everything as JSON."""
-    changed = await parts.database.read(
-        lambda c: [initiatives.get(c, row) for row in facts.changed_since(c, since)]
-    )
-    for initiative in changed:
-        await files.write_plan(parts, initiative)
-    await exports.write_exports(parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

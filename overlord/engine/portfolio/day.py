@@ -75,4 +75,4 @@ def _write(tree: FileTree, day: date, text: str) -> None:
     before = tree.read(path, most=MOST_BYTES)
     content = day_file(day.isoformat(), text, before)
     if content != before:
-        tree.write(path, content, expected="" if before is None else digest_of(before))
+        tree.put(path, content, expected="" if before is None else digest_of(before))

@@ -1,5 +1,5 @@
-"""The portfolio's rows as JSON files beside the prose: written after a change, those alone that say something else than before, and taken
-away when their repository is no longer in Overlord's care."""
+"""The portfolio's rows as JSON files beside the prose, and as the lists of tasks in the plans: written after a change, those alone that say
+something else than before. The JSON is taken away when its repository is no longer in Overlord's care."""
 
 import asyncio
 import sqlite3
@@ -12,6 +12,7 @@ from overlord.domain.portfolio.files import exports, layout
 from overlord.domain.portfolio.initiative import Initiative
 from overlord.domain.portfolio.task import Task, TaskLink
 from overlord.domain.text.json_text import json_text
+from overlord.engine.portfolio.files import write_plan
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.failpoints import Failpoint
@@ -19,7 +20,7 @@ from overlord.file_tree import FileTree, UnreadableFileError, digest_of
 from overlord.settings.load import Settings
 from overlord.store.knowledge import rules
 from overlord.store.portfolio import escalations, files, initiatives, tasks
-from overlord.store.portfolio.files import KnownFile
+from overlord.store.portfolio.files import FileState, KnownFile
 
 _SIGNATURE = "made of "
 
@@ -31,6 +32,8 @@ class _Changes:
     contents: dict[str, bytes] = field(default_factory=dict)
     wholes: dict[str, tuple[str, Sequence[str]]] = field(default_factory=dict)
     """Of an initiative's file, what it and those with it were made of, and the paths of those: once all are there, that is noted."""
+    initiatives: list[Initiative] = field(default_factory=list)
+    """Those that changed, or whose tasks did."""
     gone: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
 
@@ -42,6 +45,8 @@ async def write_exports(parts: Parts) -> Progress:
     if not changes.contents and not changes.gone and not changes.wholes:
         return Progress.IDLE
     await asyncio.to_thread(_carry_out, FileTree(parts.home.root), changes)
+    for initiative in changes.initiatives:
+        await write_plan(parts, initiative)  # what is in the way is told in the row of its file
     rows = list(_rows(known, changes, parts.clock.now()))
     gone = [path for path in changes.gone if path not in changes.failed]
     if not rows and not gone:
@@ -52,8 +57,8 @@ async def write_exports(parts: Parts) -> Progress:
 
 def _gather(
     connection: sqlite3.Connection, *, settings: Settings, redact: Callable[[str], str]
-) -> tuple[Mapping[str, KnownFile], _Changes]:
-    known = {path: file for path, file in files.every(connection).items() if layout.is_exported(path)}
+) -> tuple[Mapping[str, FileState], _Changes]:
+    known = {path: file for path, file in files.states(connection).items() if layout.is_exported(path)}
     gathered = _Gathered(connection, settings, known, redact)
     gathered.initiatives()
     gathered.escalations()
@@ -70,7 +75,7 @@ class _Gathered:
         self,
         connection: sqlite3.Connection,
         settings: Settings,
-        known: Mapping[str, KnownFile],
+        known: Mapping[str, FileState],
         redact: Callable[[str], str],
     ) -> None:
         self.changes = _Changes()
@@ -127,6 +132,7 @@ class _Gathered:
             self._want(path, _task(task, initiative, links, refs))
         self._want(own, exports.initiative_document(initiative, listed))
         self.changes.wholes[own] = (signature, paths)
+        self.changes.initiatives.append(initiative)
 
     def escalations(self) -> None:
         """Of each, in the folder of its state."""
@@ -177,7 +183,7 @@ def _others(links: Sequence[TaskLink], refs: Mapping[int, str]) -> set[int]:
 def _carry_out(tree: FileTree, changes: _Changes) -> None:
     for path, content in changes.contents.items():
         try:
-            tree.write(path, content)
+            tree.put(path, content)
         except UnreadableFileError as error:
             changes.failed[path] = str(error)
     for path in changes.gone:
@@ -187,7 +193,7 @@ def _carry_out(tree: FileTree, changes: _Changes) -> None:
             changes.failed[path] = str(error)
 
 
-def _rows(known: Mapping[str, KnownFile], changes: _Changes, at: datetime) -> Sequence[KnownFile]:
+def _rows(known: Mapping[str, FileState], changes: _Changes, at: datetime) -> Sequence[KnownFile]:
     """The rows that are another than before."""
     made = dict[str, KnownFile]()
     for path, content in changes.contents.items():
@@ -201,7 +207,7 @@ def _rows(known: Mapping[str, KnownFile], changes: _Changes, at: datetime) -> Se
     return [row for path, row in made.items() if not _is_same(known.get(path), row)]
 
 
-def _is_same(before: KnownFile | None, row: KnownFile) -> bool:
+def _is_same(before: FileState | None, row: KnownFile) -> bool:
     return before is not None and (before.digest, before.mark, before.trouble) == (
         row.digest,
         row.mark,

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from functools import partial
 
+from overlord.domain.event import OVERLORD
 from overlord.domain.portfolio.files import layout
 from overlord.domain.portfolio.files.goals import Overview, read_overview
 from overlord.domain.portfolio.files.plan_file import BrokenMarksError, PlanFile, planned, read_plan, seen
@@ -20,7 +21,7 @@ from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.failpoints import Failpoint
 from overlord.file_tree import FileTree, UnreadableFileError, digest_of
-from overlord.store.portfolio import files, initiatives, tasks
+from overlord.store.portfolio import cycles, files, initiatives, tasks
 from overlord.store.portfolio.files import KnownFile
 
 MOST_BYTES = 1024 * 1024
@@ -28,13 +29,13 @@ MOST_BYTES = 1024 * 1024
 MOST_BRIEF_CHARS = 8_000
 """What sessions are told of each file for briefs."""
 _MOST_TROUBLE_CHARS = 2_000
-_PLAN = "/plan.md"
+_PLAN, _OVERVIEW = "/plan.md", "/OVERVIEW.md"
 Redact = Callable[[str], str]
 """A text without secrets."""
 
 
 async def look(parts: Parts) -> Progress:
-    """Read the files that changed since they were last read; whether there were any."""
+    """Read the files that changed since they were last read; whether there were any. Goals that are others are something to decide by."""
     paths, known = await parts.database.read(partial(_watched, repositories=parts.settings.repositories))
     tree = FileTree(parts.home.root)
     changed = await asyncio.to_thread(_changed, tree, paths, known)
@@ -43,8 +44,14 @@ async def look(parts: Parts) -> Progress:
     before = await parts.database.read(lambda c: {path: files.get(c, path) for path in changed})
     reading = partial(_read_all, tree, before, redact=parts.current.redactor.redact, at=parts.clock.now())
     found = await asyncio.to_thread(lambda: list(reading()))
-    await parts.database.write(Failpoint.FILES_READ, partial(_put_all, found=found))
+    is_news = any(_is_news(before[file.path], file) for file in found)
+    put = partial(_put_read, found=found, is_news=is_news, at=parts.clock.now())
+    await parts.database.write(Failpoint.FILES_READ, put)
     return Progress.MOVED
+
+
+def _is_news(before: KnownFile | None, now: KnownFile) -> bool:
+    return now.path.endswith(_OVERVIEW) and now.text != (before.text if before is not None else "")
 
 
 def overview_of(connection: sqlite3.Connection, space: str) -> Overview:
@@ -115,7 +122,7 @@ async def write_day(parts: Parts, day: date, text: str) -> str:
     try:
         if await asyncio.to_thread(partial(tree.read, path, most=MOST_BYTES)) != content:
             expected = before.digest if before is not None else ""
-            await asyncio.to_thread(partial(tree.write, path, content, expected=expected))
+            await asyncio.to_thread(partial(tree.put, path, content, expected=expected))
     except UnreadableFileError as error:
         return f"{path}: {error}"
     row = KnownFile(path=path, digest=digest_of(content), read_at=parts.clock.now())
@@ -146,7 +153,7 @@ class _PlanWriter:
                 return self._left(content, beside)
             new = plan.written(self._listed).encode()
             if new != content:
-                self._tree.write(self._path, new, expected=digest_of(content) if content is not None else "")
+                self._tree.put(self._path, new, expected=digest_of(content) if content is not None else "")
             words = redact(seen(plan)[0].prose)
             return words, digest_of(new), self._tree.mark(self._path), ""
         except (UnreadableFileError, BrokenMarksError, UnicodeDecodeError) as error:
@@ -160,7 +167,7 @@ class _PlanWriter:
         there = read_plan(content.decode())
         if self._prose is None:
             return there, ""
-        if redact(seen(there)[0].prose) not in {based_on, self._prose}:
+        if redact(seen(there)[0].prose) not in {based_on, redact(seen(new)[0].prose)}:
             return (
                 there,
                 "somebody changed it while it was planned anew: the new plan is in plan.md.new; merge the two into plan.md",
@@ -171,7 +178,7 @@ class _PlanWriter:
         if self._prose is not None:
             try:
                 beside = planned(self._prose).written(self._listed).encode()
-                self._tree.write(f"{self._path}.new", beside)
+                self._tree.put(f"{self._path}.new", beside)
             except UnreadableFileError as error:
                 why = f"{why}; plan.md.new cannot be written either: {error}"
         return None, digest_of(content) if content is not None else "", self._tree.mark(self._path), why
@@ -228,6 +235,14 @@ def _said(path: str, text: str, redact: Redact) -> tuple[str, str]:
 
 def _reason(error: Exception) -> str:
     return "it is no UTF-8 text: save it as UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+
+
+def _put_read(
+    connection: sqlite3.Connection, *, found: Iterable[KnownFile], is_news: bool, at: datetime
+) -> None:
+    _put_all(connection, found=found)
+    if is_news:
+        cycles.ask(connection, trigger="fact", actor=OVERLORD, at=at)
 
 
 def _put_all(connection: sqlite3.Connection, *, found: Iterable[KnownFile]) -> None:

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from overlord.engine.portfolio import cycle, day, escalations, files
+from overlord.engine.portfolio import cycle, day, discovered, escalations, files
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 
@@ -32,6 +32,7 @@ async def _look_at_files(parts: Parts) -> Progress:
 
 
 STEPS: Mapping[str, PortfolioStep] = {
+    "discovered": PortfolioStep(is_due=lambda c, _parts: discovered.is_due(c), step=discovered.step),
     "files": PortfolioStep(is_due=_is_time_for_files, step=_look_at_files),
     "cycle": PortfolioStep(
         is_due=lambda c, parts: cycle.is_due(c, parts.settings, parts.clock.now()), step=cycle.step

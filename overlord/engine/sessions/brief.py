@@ -19,6 +19,7 @@ from overlord.domain.session import Session, prepared
 from overlord.domain.skills.match import Chosen
 from overlord.engine.contracts import consult, mcp_servers, terms
 from overlord.engine.conversation import issue_comments
+from overlord.engine.portfolio import told
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.scope.allow import Allowed
 from overlord.engine.sessions import agent_choice, capacity, launcher, untested
@@ -86,6 +87,7 @@ async def work_session(
         terms=await terms.terms_of(parts, job, works, base, asked),
         agent=given.agent.agent,
         **_said(known, given, is_asked=asked is not None),
+        portfolio=await told.portfolio_brief(parts, job) if asked is None else None,
         mcp=mcp_servers.offered(parts.settings.space(job.space).mcp, works, asked),
     )
     session = prepared(

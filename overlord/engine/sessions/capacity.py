@@ -7,6 +7,7 @@ from overlord.domain.job import Job, JobId, JobState
 from overlord.domain.text.plain import count
 from overlord.engine.runtime.parts import Parts
 from overlord.store import jobs, sessions
+from overlord.store.portfolio import initiatives
 from overlord.store.spaces import pauses, spaces
 
 
@@ -27,8 +28,8 @@ def note_paused(connection: sqlite3.Connection, job_id: JobId) -> bool:
 
 
 def for_a_pull(connection: sqlite3.Connection, parts: Parts, job: Job) -> bool:
-    """Whether a job has a pull request, or another one may be open in its space beside those there are or will be."""
-    if job.pull_number is not None:
+    """Whether a job has a pull request or brings none, or another one may be open in its space beside those there are or will be."""
+    if job.pull_number is not None or job.id in initiatives.planning_jobs(connection):
         return True
     return (
         jobs.pulls_taken(connection, job.space, without=job.id)

@@ -12,9 +12,9 @@ from overlord.domain.event import EventName, Json
 from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.job import Job, JobChanges, branch_name
 from overlord.domain.session import Session
-from overlord.engine.bootstrap import init_job
 from overlord.engine.contracts import begin, take
 from overlord.engine.conversation import edited_issue
+from overlord.engine.portfolio import lead_job
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.scope import approve
@@ -117,7 +117,7 @@ async def _prepare_work(parts: Parts, job: Job) -> Progress:
 async def _agent(parts: Parts, job: Job) -> Chosen:
     """Who works in the next session. Raises AgentUnknown."""
     role_name, role = await brief.worker(parts, job)
-    answers = read_asked(job.consultation) is not None or await init_job.of(parts, job) is not None
+    answers = read_asked(job.consultation) is not None or await lead_job.is_ours(parts, job)
     is_walled = parts.runner.capabilities.isolates_files
     return agent_choice.chosen(parts.settings, job, role, role_name, is_walled=is_walled, needs_tools=answers)
 

@@ -14,7 +14,7 @@ from overlord.domain.environments.file import EnvironmentFileError
 from overlord.domain.environments.recipe import Recipe, environment_key, recipe, wanted
 from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.job import Job
-from overlord.engine.bootstrap import init_job
+from overlord.engine.portfolio import lead_job
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import RunnerRefused
 from overlord.store.budgets import grants
@@ -42,8 +42,8 @@ class Need:
 
 async def allowed(parts: Parts, job: Job, base: Sha) -> Need | None:
     """What the job's sessions run in: base's environment, with its own dependency files once a person allowed them. A job of
-    `init` runs nothing of its repository's, and needs none."""
-    if await init_job.of(parts, job) is not None:
+    `init` or of a lead runs nothing of its repository's, and needs none."""
+    if await lead_job.is_ours(parts, job):
         return None
     asked = await unapproved(parts, job, base)
     if asked is None and job.head_sha:

@@ -24,7 +24,7 @@ from overlord.domain.job import Job, JobState
 from overlord.domain.question import ask
 from overlord.domain.scope.check import Change, effective_scope
 from overlord.domain.scope.reason import Reason
-from overlord.engine.bootstrap import init_job
+from overlord.engine.portfolio import lead_job
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.scope.allow import Allowed
 from overlord.engine.sessions import environment
@@ -70,7 +70,7 @@ async def look(git: Git, name: RepositoryName, commit: Sha) -> TestsAtCommit:
 
 async def ask_first(parts: Parts, job: Job, base: Sha) -> bool | None:
     """Put the question where it is to be put; None where the session may be prepared, else whether that was news."""
-    if await init_job.of(parts, job) is not None:  # what it brings needs no tests
+    if await lead_job.is_ours(parts, job):  # what it brings needs no tests
         return None
     if job.id not in await parts.database.read(lambda c: untested_policies.unworked(c, job.space)):
         return None

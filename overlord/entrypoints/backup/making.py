@@ -50,7 +50,9 @@ class WrittenBackup:
     size: int
     manifest: Manifest
     missing: tuple[str, ...]
-    """Evidence that the database names and nobody has, and files of the portfolio that cannot be read."""
+    """Evidence that the database names and nobody has."""
+    left_out: tuple[str, ...]
+    """Files of the portfolio that cannot be read, as links that somebody put there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +77,15 @@ def make(home: Home, target: Path, *, at: datetime) -> WrittenBackup:
             copied(home.database, copy)
             named = _read_names(copy)
             with packing(target, at=at) as packer:
-                missing = _pack(home, packer, named, copy, Path(scratch))
+                missing, left_out = _pack(home, packer, named, copy, Path(scratch))
                 manifest = packer.finish(schema=LATEST)
     except FileExistsError:
         raise Refused(f"{target} is there already; name another file") from None
     except OSError as error:
         raise StoreError(f"{target} cannot be written: {error.strerror or error}") from error
-    return WrittenBackup(file=target, size=target.stat().st_size, manifest=manifest, missing=missing)
+    return WrittenBackup(
+        file=target, size=target.stat().st_size, manifest=manifest, missing=missing, left_out=left_out
+    )
 
 
 def _read_names(copy: Path) -> _NamedInDatabase:
@@ -99,12 +103,15 @@ def _read_names(copy: Path) -> _NamedInDatabase:
         )
 
 
-def _pack(home: Home, packer: Packer, named: _NamedInDatabase, copy: Path, scratch: Path) -> tuple[str, ...]:
+def _pack(
+    home: Home, packer: Packer, named: _NamedInDatabase, copy: Path, scratch: Path
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The evidence that is missing, and the files that were left out."""
     packer.add(DATABASE, copy)
     packer.add_text(INSTANCE, home.instance())
     if home.settings.is_file():
         packer.add(SETTINGS, home.settings)
-    missing = _pack_portfolio(home, packer)
+    left_out = _pack_portfolio(home, packer)
     kept = set()
     for place in sorted(home.evidence.glob("*")):
         for file in sorted(place.glob("*")) if _PLACE.fullmatch(place.name) else ():
@@ -117,11 +124,11 @@ def _pack(home: Home, packer: Packer, named: _NamedInDatabase, copy: Path, scrat
             packer.add(transcript_name(session), transcript, size=_whole_lines(transcript))
     for space, commits in sorted(named.commits.items()):
         asyncio.run(_pack_history(home, packer, space, commits, scratch))
-    return (*missing, *sorted(named.evidence - kept))
+    return tuple(sorted(named.evidence - kept)), tuple(left_out)
 
 
 def _pack_portfolio(home: Home, packer: Packer) -> list[str]:
-    """Add the portfolio's files as they are now; those that cannot be read, as links that somebody put there."""
+    """Add the portfolio's files as they are now; those that were left out."""
     tree, left = FileTree(home.root), list[str]()
     found = [home.root / name for name in (*layout.BRIEF_FILES, layout.RULES)]
     found += [path for place in layout.PLACES for path in (home.root / place).rglob("*")]

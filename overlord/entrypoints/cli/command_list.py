@@ -146,7 +146,7 @@ def check() -> Loaded:
 
 @app.command()
 def backup() -> Loaded:
-    """Write a backup, also while the daemon works: database, evidence, unfinished commits and overlord.yaml."""
+    """Write a backup, also while the daemon works: database, evidence, unfinished commits, the portfolio's files and overlord.yaml."""
     from overlord.entrypoints.cli.commands import backup
 
     return backup.backup
@@ -254,6 +254,22 @@ def skills() -> Loaded:
     from overlord.entrypoints.cli.commands.skills import group as skills
 
     return skills.app
+
+
+@app.command()
+def knowledge() -> Loaded:
+    """Knowledge: what was learned, and sessions are told."""
+    from overlord.entrypoints.cli.commands import knowledge
+
+    return knowledge.app
+
+
+@app.command()
+def rules() -> Loaded:
+    """Rules: questions of sessions that are answered always."""
+    from overlord.entrypoints.cli.commands import rule
+
+    return rule.app
 
 
 @app.command()

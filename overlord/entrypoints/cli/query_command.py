@@ -36,6 +36,7 @@ from overlord.domain.conversation.look_argument import (
     CostOf,
     DaysArgument,
     DaySpan,
+    FindArgument,
     FlagArgument,
     HoursArgument,
     NamedArgument,
@@ -164,6 +165,8 @@ def _parameters(field: str, kind: Argument) -> list[inspect.Parameter]:
             return [argument(field, list[str], help=kind.help, metavar="WORDS...")]
         case SpaceOptionArgument():
             return [option(field, str, "", help=kind.help, metavar="SPACE")]
+        case FindArgument():
+            return [argument(field, str, "", help=kind.help, metavar="[WORDS]")]
         case SkillArgument():
             return skill(field, kind)
         case ApprovalArgument():

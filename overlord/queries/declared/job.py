@@ -8,7 +8,7 @@ from typing import Annotated
 from overlord.command_ref import CommandRef
 from overlord.domain.chat.lines import happened, words
 from overlord.domain.conversation.argument import JobArgument
-from overlord.domain.conversation.pull_card import Story, evidence_parts, state_in_words, where_work_is
+from overlord.domain.conversation.pull_card import Story, evidence_parts, state_of, where_work_is
 from overlord.domain.event_description import describe_event
 from overlord.domain.interface import Interface
 from overlord.domain.text.plain import count
@@ -54,7 +54,7 @@ def _read(look: Look, arguments: OfJob) -> JobStory:
 def _view(look: Look, found: JobStory) -> View:
     job = found.story.job
     text = f"Job {job.id}: {job.issue_ref}, {words(job.issue.title)}"
-    stands = Bold(state_in_words(job.state).capitalize())
+    stands = Bold(state_of(job).capitalize())
     parts: list[Part] = [
         Heading(text),
         Paragraph((stands, f": {words(job.reason, _REASON)}") if job.reason else (stands,)),

@@ -6,7 +6,7 @@ from typing import Annotated
 from overlord.domain.budgets.budget import cost_text
 from overlord.domain.chat.lines import decisions_table, happened, issue_of, look_at, result_of, words
 from overlord.domain.conversation.argument import JobArgument
-from overlord.domain.conversation.pull_card import state_in_words
+from overlord.domain.conversation.pull_card import state_of
 from overlord.domain.evaluation import describe
 from overlord.domain.inquiry import Why
 from overlord.domain.text.plain import count
@@ -40,7 +40,7 @@ def _view(_look: Look, why: Why) -> View:
     parts: list[Part] = [
         Heading(f"Job {job.id}: {job.issue_ref}"),
         Paragraph((*issue_of(job), *result)),
-        Paragraph((Bold(state_in_words(job.state).capitalize()), doing)),
+        Paragraph((Bold(state_of(job).capitalize()), doing)),
     ]
     if why.decisions:
         parts += [decisions_table(why.decisions, why.at), *look_at(why.decisions)]

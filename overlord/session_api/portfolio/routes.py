@@ -6,10 +6,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from minion.protocol import ESCALATIONS_PATH, KNOWLEDGE_PATH, SessionKind
+from minion.protocol import ESCALATIONS_PATH, KNOWLEDGE_PATH, PLAN_PATH, TASKS_PATH, SessionKind
 from overlord.domain.session import Session
 from overlord.session_api.parts import SessionApiParts
-from overlord.session_api.portfolio import escalations, knowledge
+from overlord.session_api.portfolio import escalations, knowledge, plan, tasks
 
 Call = Callable[[Request, SessionApiParts, Session], Awaitable[Response]]
 
@@ -17,6 +17,8 @@ CALLS: Mapping[tuple[str, str], Call] = {
     ("GET", KNOWLEDGE_PATH): knowledge.search,
     ("POST", KNOWLEDGE_PATH): knowledge.note,
     ("POST", ESCALATIONS_PATH): escalations.escalate,
+    ("POST", PLAN_PATH): plan.plan,
+    ("POST", TASKS_PATH): tasks.add_task,
 }
 
 

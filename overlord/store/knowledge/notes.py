@@ -1,14 +1,16 @@
 """Notes: drafted, accepted, changed and withdrawn, each with its ledger event in the same transaction; searched by words."""
 
+import json
 import re
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
 from overlord.command_ref import CommandRef, hint
 from overlord.domain.event import EventName, Json, LedgerEvent
 from overlord.domain.knowledge.note import Note, NoteKind, NoteState
-from overlord.errors import NotFound
+from overlord.errors import NotFound, Refused
 from overlord.store import ledger
 from overlord.store.rows import insert, select, update
 
@@ -70,6 +72,31 @@ _MOVES = {
 }
 
 
+def promote(connection: sqlite3.Connection, note: Note, *, actor: str, at: datetime) -> Note:
+    """Make a note of a repository one of all; the repository's own is withdrawn, since the other says it. Raises Refused for one that
+    does not count, or counts in all already."""
+    if note.is_global or note.state is not NoteState.ACTIVE:
+        raise Refused(
+            f"note {note.ref} counts in all repositories already"
+            if note.is_global
+            else f"note {note.ref} does not count: it is {note.state}"
+        )
+    new = replace(
+        note,
+        space="",
+        actor=actor,
+        created_at=at,
+        updated_at=at,
+        promoted_from=note.id,
+        check=None,
+        reason="",
+    )
+    made = add(connection, new)
+    reason = f"{made.ref} says it for all repositories"
+    change(connection, note.id, at=at, actor=actor, reason=reason, state=NoteState.WITHDRAWN)
+    return made
+
+
 def contradict(
     connection: sqlite3.Connection, number: int, text: str, *, by: str, at: datetime, job_id: int | None
 ) -> Note:
@@ -87,6 +114,24 @@ def of_state(connection: sqlite3.Connection, state: NoteState, *, space: str | N
         return select(connection, Note, "SELECT * FROM notes WHERE state = ? ORDER BY id", str(state))
     query = "SELECT * FROM notes WHERE state = ? AND space = ? ORDER BY id"
     return select(connection, Note, query, str(state), space)
+
+
+def listed(
+    connection: sqlite3.Connection,
+    state: NoteState,
+    *,
+    space: str | None = None,
+    kind: NoteKind | None = None,
+    limit: int = 200,
+) -> list[Note]:
+    """Those in a state, the newest first: of all, or those that concern one repository."""
+    where, arguments = "", list[object]()
+    if space is not None:
+        where, arguments = " AND space IN ('', ?)", [space]
+    if kind is not None:
+        where, arguments = f"{where} AND kind = ?", [*arguments, str(kind)]
+    query = f"SELECT * FROM notes WHERE state = ?{where} ORDER BY id DESC LIMIT ?"  # noqa: S608 - constants
+    return select(connection, Note, query, str(state), *arguments, limit)
 
 
 def counting_in(connection: sqlite3.Connection, space: str) -> list[Note]:
@@ -119,6 +164,27 @@ def search(
                 WHERE note_texts MATCH ? AND notes.state IN ({marks}){where}
                 ORDER BY bm25(note_texts), notes.id LIMIT ?"""  # noqa: S608 - marks and constants
     return select(connection, Note, query, matches, *map(str, states), *arguments, limit)
+
+
+def of_file(connection: sqlite3.Connection, space: str, kind: str, numbers: Iterable[int]) -> list[Note]:
+    """Those that stand in a knowledge file, and others by their numbers, as far as there are such; oldest first."""
+    query = """SELECT * FROM notes WHERE (state = 'active' AND space = ? AND kind = ?)
+               OR id IN (SELECT value FROM json_each(?)) ORDER BY id"""
+    return select(connection, Note, query, space, kind, json.dumps(sorted(numbers)))
+
+
+def signatures(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
+    """By repository and kind, what changes with the notes that count there."""
+    query = """SELECT space, kind, count(*) AS many, sum(id) AS ids, max(updated_at) AS at FROM notes
+               WHERE state = 'active' GROUP BY space, kind"""
+    rows = connection.execute(query)
+    return {(row["space"], row["kind"]): f"{row['many']} {row['ids']} {row['at']}" for row in rows}
+
+
+def counts(connection: sqlite3.Connection) -> dict[str, int]:
+    """How many notes there are in each state."""
+    rows = connection.execute("SELECT state, count(*) AS many FROM notes GROUP BY state")
+    return {row["state"]: row["many"] for row in rows}
 
 
 def of_job(connection: sqlite3.Connection, job_id: int) -> list[Note]:

@@ -48,20 +48,6 @@ def has_work(connection: sqlite3.Connection) -> bool:
     return bool(connection.execute(query).fetchone()[0])
 
 
-def has_read(connection: sqlite3.Connection, *, since: datetime) -> bool:
-    """Whether a file of people's was read after a moment, because it had changed."""
-    query = "SELECT max(read_at) AS latest FROM portfolio_files WHERE path LIKE '%.md'"
-    latest = connection.execute(query).fetchone()["latest"]
-    return latest is not None and datetime.fromisoformat(latest) > since
-
-
-def changed_since(connection: sqlite3.Connection, at: datetime | None) -> list[int]:
-    """Initiatives of which something was changed at a moment or later, a task of theirs too."""
-    query = """SELECT id FROM initiatives WHERE updated_at >= :at
-               UNION SELECT initiative_id FROM tasks WHERE updated_at >= :at ORDER BY id"""
-    return [row["id"] for row in connection.execute(query, {"at": at.isoformat() if at else ""})]
-
-
 def jobs_of_issues(connection: sqlite3.Connection) -> Mapping[tuple[str, int], JobView]:
     """The last job of each issue that was opened for an unfinished task or an unfinished initiative, but for those whose end was taken
     note of."""

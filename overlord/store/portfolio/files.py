@@ -33,15 +33,27 @@ def get(connection: sqlite3.Connection, path: str) -> KnownFile | None:
     )
 
 
-def every(connection: sqlite3.Connection) -> dict[str, KnownFile]:
-    """All of them, by their paths."""
-    found = select(connection, KnownFile, "SELECT * FROM portfolio_files ORDER BY path")
-    return {file.path: file for file in found}
-
-
 def marks(connection: sqlite3.Connection) -> dict[str, str]:
     """The mark of each, by its path."""
     return {row["path"]: row["mark"] for row in connection.execute("SELECT path, mark FROM portfolio_files")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileState:
+    """Of a file, what tells whether it changed."""
+
+    digest: str
+    mark: str
+    trouble: str
+
+
+def states(connection: sqlite3.Connection) -> dict[str, FileState]:
+    """Of each file, by its path: without the texts, which may be long."""
+    query = "SELECT path, digest, mark, trouble FROM portfolio_files"
+    return {
+        row["path"]: FileState(digest=row["digest"], mark=row["mark"], trouble=row["trouble"])
+        for row in connection.execute(query)
+    }
 
 
 def troubled(connection: sqlite3.Connection) -> list[KnownFile]:

@@ -155,6 +155,13 @@ def of_job(connection: sqlite3.Connection, job_id: int) -> Initiative | None:
     return next(iter(select(connection, Initiative, query, job_id)), None)
 
 
+def planning_jobs(connection: sqlite3.Connection) -> frozenset[int]:
+    """The open jobs that plan one: no pull request comes of them."""
+    query = """SELECT jobs.id FROM initiatives JOIN jobs
+               ON jobs.space = initiatives.space AND jobs.issue_number = initiatives.issue_number WHERE jobs.is_open"""
+    return frozenset(row["id"] for row in connection.execute(query))
+
+
 def named(connection: sqlite3.Connection, text: str) -> Initiative:
     """The one that a person means: `i3`, `3`, or its slug. Raises NotFound."""
     plain = text.strip().casefold()

@@ -89,6 +89,8 @@ def change(
     told = sorted(set(new) - _QUIET - {"completed_at"})
     if told:
         moved = _MOVES.get(after.state) if "state" in new else None
+        if before.state is TaskState.PROPOSED and after.state is TaskState.PENDING:
+            moved = None  # it was never worked on
         data: dict[str, Json] = {"what": [f"{name}: {_short(getattr(after, name))}" for name in told]}
         data |= {"subject": after.subject, "reason": reason}
         _append(connection, moved or EventName.TASK_CHANGED, after, data, actor=actor, at=at)

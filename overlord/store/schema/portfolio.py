@@ -175,8 +175,17 @@ PORTFOLIO = (
         initiative_id INTEGER NOT NULL REFERENCES initiatives (id),
         text TEXT NOT NULL,
         problems TEXT NOT NULL,
-        at TEXT NOT NULL
+        at TEXT NOT NULL,
+        tasks TEXT NOT NULL DEFAULT '[]',
+        base_text TEXT NOT NULL DEFAULT '',
+        session_id TEXT NOT NULL DEFAULT '',
+        still_holds INTEGER NOT NULL DEFAULT 0,
+        is_edited INTEGER NOT NULL DEFAULT 0,
+        is_asked INTEGER NOT NULL DEFAULT 1,
+        approved_at TEXT,
+        is_written INTEGER NOT NULL DEFAULT 0
     ) STRICT""",
+    "CREATE INDEX plan_drafts_by_initiative ON plan_drafts (initiative_id)",
     """CREATE TABLE job_portfolio (
         job_id INTEGER PRIMARY KEY REFERENCES jobs (id),
         refusals INTEGER NOT NULL DEFAULT 0,
@@ -203,4 +212,11 @@ PORTFOLIO = (
         UPDATE job_outcomes SET ended_at = NEW.at, ended_on = date(NEW.at), ending = NEW.name
         WHERE job_id = NEW.job_id AND ended_at IS NULL;
         END""",
+    # What is told of an initiative, a task or a note is found among years of facts.
+    """CREATE TABLE ledger_about (
+        about TEXT NOT NULL,
+        seq INTEGER NOT NULL REFERENCES ledger (seq),
+        PRIMARY KEY (about, seq)
+    ) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX jobs_by_issue ON jobs (space, issue_number)",
 )

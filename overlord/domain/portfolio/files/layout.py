@@ -49,6 +49,12 @@ def overview(space: str) -> str:
     return f"{space_directory(space)}/OVERVIEW.md"
 
 
+def knowledge(space: str, kind: str) -> str:
+    """The notes of a kind: a repository's own, or with no repository those that count in all."""
+    folder = f"{space_directory(space)}/" if space else ""
+    return f"{folder}knowledge/{kind}s.md"
+
+
 def space_export(space: str) -> str:
     return f"{space_directory(space)}/space.json"
 

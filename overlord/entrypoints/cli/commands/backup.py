@@ -12,8 +12,7 @@ from overlord.entrypoints.process_environment import environment
 from overlord.entrypoints.terminal.show import as_json, person, show_text
 from overlord.errors import StoreError
 from overlord.home import Home
-from overlord.settings.env import home_of
-from overlord.settings.load import check_socket_path
+from overlord.settings.env import check_socket_path, home_of
 
 if TYPE_CHECKING:
     from overlord.entrypoints.backup.manifest import Manifest
@@ -29,7 +28,7 @@ def backup(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Write a backup, also while the daemon works: database, evidence, unfinished commits and overlord.yaml."""
+    """Write a backup, also while the daemon works: database, evidence, unfinished commits, the portfolio's files and overlord.yaml."""
     if verify:
         _verify(file, json=json)
         return
@@ -40,11 +39,23 @@ def backup(
     made = making.make(Home(home_of(environment())), (file or Path(file_name(now))).absolute(), at=now)
     if json:
         facts = made.manifest.model_dump(mode="json", exclude={"members"})
-        as_json({"file": made.file, "size": made.size, **facts, "missing": made.missing})
+        as_json(
+            {
+                "file": made.file,
+                "size": made.size,
+                **facts,
+                "missing": made.missing,
+                "left_out": made.left_out,
+            }
+        )
         return
     show_text(f"{made.file}: {size_text(made.size)}, {_holds(made.manifest)}.")
     if made.missing:
         show_text(f"{count(len(made.missing), 'evidence file')} that the database names could not be found.")
+    if made.left_out:
+        show_text(
+            f"Not in it, as they cannot be read (put plain files in their places): {', '.join(made.left_out)}."
+        )
     show_text(
         "Keep it as safe as the home itself: issues, logs, and secrets that are written in overlord.yaml are in it."
     )
@@ -97,7 +108,10 @@ def restore(
 
 
 def _holds(manifest: "Manifest") -> str:
-    from overlord.entrypoints.backup.manifest import digest_of
+    from overlord.entrypoints.backup.manifest import digest_of, is_portfolio
 
     files = sum(digest_of(name) is not None for name in manifest.members)
-    return f"the database (schema {manifest.schema_version}) and {count(files, 'evidence file')}"
+    portfolio = sum(is_portfolio(name) for name in manifest.members)
+    held = [f"the database (schema {manifest.schema_version})", count(files, "evidence file")]
+    held += [count(portfolio, "file") + " of the portfolio"] if portfolio else []
+    return f"{', '.join(held[:-1])} and {held[-1]}"

@@ -1,6 +1,7 @@
 """Queries and their views, each at an address of its own: `GET /queries/NAME` and `GET /views/NAME`."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -69,7 +70,7 @@ def _answer(name: str, query: Query, read: Callable[[Question, Look], Any]) -> A
 
         def look_at(look: Look) -> Any:
             _check(asked, question, look)
-            return read(question, look)
+            return read(question, replace(look, spaces=asked.visitor.spaces))
 
         return await asked.site.look(look_at)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from minion.protocol import CheckReport, Scope, SessionKind
-from overlord.domain.conversation.pull_card import Story, evidence_parts, state_in_words
+from overlord.domain.conversation.pull_card import Story, evidence_parts, state_of
 from overlord.domain.event_description import describe_event
 from overlord.domain.inquiry import HistoryLine, JobCost
 from overlord.domain.job import Job, JobId
@@ -63,7 +63,7 @@ def head(look: Look, number: int) -> JobHead:
     job = jobs.get(look.connection, JobId(number))
     return JobHead(
         job=job,
-        state=state_in_words(job.state),
+        state=state_of(job),
         session=sessions.live_of(look.connection, job.id),
         waiting=len(decisions.waiting(look.connection, job.id)),
         turn=_turn(look, job),

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from minion.protocol import NATIVE
 from overlord.domain.budgets.budget import Cost, Unit, cost_text, usd_text
-from overlord.domain.conversation.pull_card import state_in_words
+from overlord.domain.conversation.pull_card import state_of
 from overlord.domain.evaluation import CheckResult
 from overlord.domain.inquiry import Cap, JobView, Queue, Status
 from overlord.domain.job import Job, JobState
@@ -97,7 +97,7 @@ def _card(look: Look, view: JobView) -> JobCard:
     cap = caps[0] if caps else None
     return JobCard(
         job=job,
-        state=state_in_words(job.state),
+        state=state_of(job),
         role=_role(session),
         agent=_agent(session),
         session=session,

@@ -1,0 +1,204 @@
+"""What was learned: notes that count, drafts that wait, and files that cannot be read; all, or those that have some words.
+
+A note has a number, says what it is and where it is from, and where it counts; one that a session contradicted says so. Drafts count only
+once somebody accepts them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from overlord.domain.chat.lines import listed, since, words
+from overlord.domain.conversation.look_argument import FilterArgument, FindArgument, FlagArgument
+from overlord.domain.knowledge.note import Note as LearnedNote
+from overlord.domain.knowledge.note import NoteKind, NoteState
+from overlord.domain.text.plain import count
+from overlord.domain.view.span import Bold, Span
+from overlord.domain.view.view import Bullets, Note, Part, Table, View
+from overlord.queries.look import Look
+from overlord.queries.query import Cell, Query
+from overlord.store.knowledge import notes
+from overlord.store.portfolio import files
+
+MOST = 200
+"""Notes that are listed at once."""
+_TEXT = 160
+_COLUMNS = ("note", "kind", "where", "what", "from", "since")
+NONE = "Nothing was noted yet."
+_IN_FILES = "knowledge/"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfKnowledge:
+    """Which of it."""
+
+    space: Annotated[
+        str, FilterArgument(name="space", help="What counts in this repository, as owner/name.")
+    ] = ""
+    kind: Annotated[
+        str, FilterArgument(name="kind", help="Only notes of this kind.", choices=tuple(NoteKind))
+    ] = ""
+    state: Annotated[
+        str,
+        FilterArgument(
+            name="state", help="Notes in this state; those that count, if absent.", choices=tuple(NoteState)
+        ),
+    ] = ""
+    drafts: Annotated[
+        bool, FlagArgument(name="drafts", help="Drafts that wait for somebody to accept them.")
+    ] = False
+    words: Annotated[str, FindArgument()] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteView:
+    """A note as people and programs see it."""
+
+    ref: str
+    kind: str
+    space: str
+    """Empty where it counts in all repositories."""
+    state: str
+    text: str
+    question: str
+    check: str
+    """What has to hold at base for it to count; empty for nothing."""
+    source: str
+    actor: str
+    created_at: datetime
+    updated_at: datetime
+    reason: str
+    contradicted_by: str
+    promoted_from: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileTrouble:
+    """A knowledge file that cannot be read."""
+
+    path: str
+    trouble: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knowledge:
+    """What was found."""
+
+    notes: tuple[NoteView, ...]
+    counting: int
+    """All that count, wherever."""
+    drafts: int
+    """All that wait to be accepted."""
+    more: bool
+    """Whether there are more than are listed."""
+    files: tuple[FileTrouble, ...]
+
+
+def note_view(note: LearnedNote) -> NoteView:
+    """A note with its origin in words."""
+    check = note.check
+    return NoteView(
+        ref=note.ref,
+        kind=str(note.kind),
+        space=note.space,
+        state=str(note.state),
+        text=note.text,
+        question=note.question,
+        check=f"{check.kind.replace('_', ' ')}: {check.path} {check.text}".strip()
+        if check is not None
+        else "",
+        source=source_of(note),
+        actor=note.actor,
+        created_at=note.created_at,
+        updated_at=note.updated_at,
+        reason=note.reason,
+        contradicted_by=note.contradicted_by,
+        promoted_from=f"n{note.promoted_from}" if note.promoted_from else "",
+    )
+
+
+def source_of(note: LearnedNote) -> str:
+    """Where it is from, in words."""
+    source = note.source
+    if source.file:
+        return source.file
+    if source.escalation_id is not None:
+        return f"escalation e{source.escalation_id}"
+    if source.job_id is not None:
+        return f"job {source.job_id}{f': {source.evidence}' if source.evidence else ''}"
+    return source.evidence or note.actor
+
+
+def _read(look: Look, arguments: OfKnowledge) -> Knowledge:
+    space = look.space(arguments.space) if arguments.space else None
+    state = NoteState.DRAFT if arguments.drafts else NoteState(arguments.state or NoteState.ACTIVE)
+    kind = NoteKind(arguments.kind) if arguments.kind else None
+    if arguments.words.strip():
+        found: Sequence[LearnedNote] = notes.search(
+            look.connection, arguments.words, space=space, kind=kind, states=(state,), limit=MOST + 1
+        )
+    else:
+        found = notes.listed(look.connection, state, space=space, kind=kind, limit=MOST + 1)
+    totals = notes.counts(look.connection)
+    return Knowledge(
+        notes=tuple(map(note_view, found[:MOST])),
+        counting=totals.get(NoteState.ACTIVE, 0),
+        drafts=totals.get(NoteState.DRAFT, 0),
+        more=len(found) > MOST,
+        files=tuple(
+            FileTrouble(path=file.path, trouble=file.trouble)
+            for file in files.troubled(look.connection)
+            if _IN_FILES in file.path
+        ),
+    )
+
+
+def _view(look: Look, found: Knowledge) -> View:
+    rows = tuple(_row(item, look.at) for item in found.notes)
+    summary = f"{count(found.counting, 'note')} that count, {count(found.drafts, 'draft')} to be looked at"
+    return View(summary=summary, parts=(listed(Table(_COLUMNS, rows), NONE), *_below(found)), has_title=True)
+
+
+def _row(item: NoteView, at: datetime) -> tuple[tuple[Span, ...], ...]:
+    doubt = f" (contradicted by {words(item.contradicted_by)})" if item.contradicted_by else ""
+    return (
+        (Bold(item.ref),),
+        (item.kind,),
+        (item.space or "all",),
+        (f"{words(item.text, _TEXT)}{doubt}",),
+        (words(item.source),),
+        (since(item.updated_at, at),),
+    )
+
+
+def _below(found: Knowledge) -> Iterator[Part]:
+    if found.more:
+        yield Note(f"There are more than {MOST}: look for words of them.")
+    if found.files:
+        yield Bullets(
+            tuple((Bold(item.path), f" cannot be read: {words(item.trouble, 500)}") for item in found.files)
+        )
+
+
+def _csv(found: Knowledge) -> Iterator[Sequence[Cell]]:
+    names = tuple(NoteView.__dataclass_fields__)
+    yield names
+    for item in found.notes:
+        yield tuple(_cell(getattr(item, name)) for name in names)
+
+
+def _cell(value: object) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+QUERY = Query(
+    read=_read,
+    view=_view,
+    csv=_csv,
+    arguments=OfKnowledge,
+    usage="knowledge cache tokens",
+    means="what was learned, also `knowledge drafts`, `knowledge kind:decision space:owner/repo cache`",
+    position=60,
+    terminal="knowledge list",
+)

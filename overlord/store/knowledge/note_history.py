@@ -1,0 +1,20 @@
+"""What happened to a note, by the ledger."""
+
+import sqlite3
+
+from overlord.domain.event import EventName
+from overlord.store.ledger import Entry
+
+_OF_NOTES = (
+    *(EventName.NOTE_DRAFTED, EventName.NOTE_ACCEPTED, EventName.NOTE_CHANGED, EventName.NOTE_REJECTED),
+    *(EventName.NOTE_WITHDRAWN, EventName.NOTE_CONTRADICTED),
+)
+
+
+def about_note(connection: sqlite3.Connection, ref: str) -> list[Entry]:
+    """Its events, oldest first."""
+    marks = ", ".join("?" * len(_OF_NOTES))
+    query = (
+        f"""SELECT * FROM ledger WHERE name IN ({marks}) AND json_extract(data, '$.note') = ? ORDER BY seq"""  # noqa: S608
+    )
+    return [Entry(**dict(row)) for row in connection.execute(query, (*map(str, _OF_NOTES), ref))]

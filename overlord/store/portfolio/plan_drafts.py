@@ -1,0 +1,344 @@
+"""Plans that leads propose, and what becomes of an initiative's tasks once one is approved: each in the transaction of its fact."""
+
+import sqlite3
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from minion.protocol import PlannedTask
+from overlord.domain.event import EventName
+from overlord.domain.portfolio.files import layout
+from overlord.domain.portfolio.initiative import Initiative, InitiativeState
+from overlord.domain.portfolio.plan import PlanFound, PlanGround
+from overlord.domain.portfolio.plan_draft import (
+    KeptTask,
+    PlanDraft,
+    PlanLine,
+    blockers_of,
+    content_digest,
+    digest_of,
+    is_a_persons,
+    is_left_out,
+    lines,
+    to_do,
+)
+from overlord.domain.portfolio.plan_task import folded
+from overlord.domain.portfolio.priority import Priority
+from overlord.domain.portfolio.task import Task, TaskState
+from overlord.errors import Refused
+from overlord.store.portfolio import files, initiatives, tasks
+from overlord.store.rows import select, to_column
+
+
+def of_job(connection: sqlite3.Connection, job_id: int) -> PlanDraft | None:
+    """The plan that a job has proposed; None before it did."""
+    query = "SELECT * FROM plan_drafts WHERE job_id = ?"
+    return next(iter(select(connection, PlanDraft, query, job_id)), None)
+
+
+def approved(connection: sqlite3.Connection, initiative_id: int) -> PlanDraft | None:
+    """The plan that was approved last."""
+    query = """SELECT * FROM plan_drafts WHERE initiative_id = ? AND approved_at IS NOT NULL
+               ORDER BY approved_at DESC, job_id DESC LIMIT 1"""
+    return next(iter(select(connection, PlanDraft, query, initiative_id)), None)
+
+
+def unwritten(connection: sqlite3.Connection) -> list[PlanDraft]:
+    """Approved plans whose plan.md is still to be written."""
+    query = "SELECT * FROM plan_drafts WHERE approved_at IS NOT NULL AND NOT is_written ORDER BY approved_at"
+    return select(connection, PlanDraft, query)
+
+
+def text_of(connection: sqlite3.Connection, initiative: Initiative) -> str:
+    """The plan as it is: the file as people left it, or what was approved last."""
+    last = approved(connection, initiative.id)
+    if last is not None and not last.is_written:
+        return last.text  # the file is still the one before
+    return file_text(connection, initiative) or (last.text if last is not None else "")
+
+
+def file_text(connection: sqlite3.Connection, initiative: Initiative) -> str:
+    """What plan.md said when it was last read."""
+    known = files.get(connection, layout.plan(initiative.space, initiative.slug))
+    return known.text if known is not None else ""
+
+
+def spaces(connection: sqlite3.Connection) -> set[str]:
+    """The repositories of the portfolio: those with goals, and those with an initiative."""
+    found = {row["space"] for row in connection.execute("SELECT DISTINCT space FROM initiatives")}
+    query = "SELECT path FROM portfolio_files WHERE path LIKE 'spaces/%/%/OVERVIEW.md'"
+    return found | {"/".join(row["path"].split("/")[1:3]) for row in connection.execute(query)}
+
+
+def ground(
+    connection: sqlite3.Connection, job_id: int, repositories: Collection[str], most_tasks: int
+) -> PlanGround:
+    """What a plan of this job is held against."""
+    initiative = initiatives.of_job(connection, job_id)
+    assert initiative is not None, "only a lead's job has a plan"
+    own = {name.casefold() for name in spaces(connection)} | {initiative.space.casefold()}
+    draft = of_job(connection, job_id)
+    is_first = draft is None or not draft.holds
+    return PlanGround(
+        initiative=initiative,
+        tasks=tuple(tasks.of_initiative(connection, initiative.id)),
+        spaces=tuple(name for name in repositories if name.casefold() in own),
+        most_tasks=most_tasks,
+        text=text_of(connection, initiative) if draft is None or is_first else draft.text,
+        drafted=frozenset(_of_draft(connection, draft)) if draft is not None else frozenset(),
+    )
+
+
+def _of_draft(connection: sqlite3.Connection, draft: PlanDraft) -> Mapping[int, Task]:
+    """By number, the tasks that a draft proposed and that still are no more than that."""
+    mine = {item.number for item in draft.tasks if item.is_new}
+    found = tasks.of_initiative(connection, draft.initiative_id)
+    return {item.number: item for item in found if item.number in mine and item.state is TaskState.PROPOSED}
+
+
+def keep_problems(connection: sqlite3.Connection, job_id: int, found: PlanFound, *, at: datetime) -> None:
+    """Keep a plan that does not hold, where none holds so far."""
+    known, initiative = of_job(connection, job_id), initiatives.of_job(connection, job_id)
+    if initiative is not None and (known is None or not known.holds):
+        draft = PlanDraft(
+            job_id=job_id, initiative_id=initiative.id, text=found.text, problems=found.problems, at=at
+        )
+        _put(connection, draft)
+
+
+def keep(
+    connection: sqlite3.Connection, job_id: int, found: PlanFound, *, session_id: str, at: datetime
+) -> PlanDraft:
+    """Keep a plan that holds: its new tasks become rows in place of those that the job proposed before. Raises Refused for links that
+    make a circle with what is there."""
+    initiative = initiatives.of_job(connection, job_id)
+    assert initiative is not None, "only a lead's job has a plan"
+    known = of_job(connection, job_id)
+    before = _of_draft(connection, known) if known is not None else {}
+    if found.still_holds and known is not None and known.holds and not known.still_holds:
+        draft = _again(known, session_id, at)  # what it proposed before
+    else:
+        kept = _kept(connection, initiative, before, found, job_id=job_id, session_id=session_id, at=at)
+        draft = PlanDraft(
+            job_id=job_id,
+            initiative_id=initiative.id,
+            text=found.text,
+            problems=(),
+            at=at,
+            tasks=kept,
+            base_text=text_of(connection, initiative),
+            session_id=session_id,
+            still_holds=found.still_holds,
+        )
+        _link_new(connection, draft, at=at)
+    _put(connection, draft)
+    return draft
+
+
+def _again(known: PlanDraft, session_id: str, at: datetime) -> PlanDraft:
+    return PlanDraft(
+        job_id=known.job_id,
+        initiative_id=known.initiative_id,
+        text=known.text,
+        problems=(),
+        at=at,
+        tasks=known.tasks,
+        base_text=known.base_text,
+        session_id=session_id,
+    )
+
+
+def _kept(
+    connection: sqlite3.Connection,
+    initiative: Initiative,
+    before: Mapping[int, Task],
+    found: PlanFound,
+    *,
+    job_id: int,
+    session_id: str,
+    at: datetime,
+) -> tuple[KeptTask, ...]:
+    by_subject = {folded(item.subject): item for item in before.values()}
+    present = {item.number: item for item in tasks.of_initiative(connection, initiative.id)}
+    kept, used = list[KeptTask](), set[int]()
+    for planned in found.tasks:
+        there = present.get(planned.task) if planned.task else by_subject.get(folded(planned.subject))
+        if there is not None and there.number not in before:
+            kept.append(
+                KeptTask(number=there.number, is_new=False, planned=planned, base=content_digest(there))
+            )
+            continue
+        fields = _fields(planned, initiative.space)
+        if there is not None and there.number not in used:
+            row = tasks.change(connection, there.id, at=at, actor=f"session:{session_id}", **fields)
+        else:
+            row = _added(connection, initiative, fields, job_id=job_id, session_id=session_id, at=at)
+        used.add(row.number)
+        kept.append(KeptTask(number=row.number, is_new=True, planned=planned))
+    for task in before.values():
+        if task.number not in used:
+            _forget(connection, task, at=at)
+    return tuple(kept)
+
+
+def _fields(planned: PlannedTask, own: str) -> dict[str, Any]:
+    return {
+        "subject": planned.subject,
+        "description": planned.description,
+        "acceptance_criteria": planned.acceptance_criteria,
+        "priority": Priority(planned.priority),
+        "labels": planned.labels,
+        "paths": planned.paths,
+        "space": planned.repository or own,
+    }
+
+
+def _added(
+    connection: sqlite3.Connection,
+    initiative: Initiative,
+    fields: dict[str, Any],
+    *,
+    job_id: int,
+    session_id: str,
+    at: datetime,
+) -> Task:
+    task = Task(
+        id=0,
+        initiative_id=initiative.id,
+        number=0,
+        state=TaskState.PROPOSED,
+        created_by=f"session:{session_id}",
+        created_at=at,
+        updated_at=at,
+        **fields,
+    )
+    return tasks.add(connection, task, job_id=job_id)
+
+
+def _forget(connection: sqlite3.Connection, task: Task, *, at: datetime) -> None:
+    """A task of a plan that another one replaced: it was never more than proposed. Its number is not given again."""
+    tasks.change(
+        connection, task.id, at=at, reason="the lead proposed another plan", state=TaskState.CANCELLED
+    )
+    connection.execute(
+        "DELETE FROM task_links WHERE blocker_id = :row OR blocked_id = :row", {"row": task.id}
+    )
+    query = "SELECT 1 FROM escalations WHERE task_id = ?"
+    if connection.execute(query, (task.id,)).fetchone() is None:
+        connection.execute("DELETE FROM tasks WHERE id = ?", (task.id,))
+
+
+def _link_new(connection: sqlite3.Connection, draft: PlanDraft, *, at: datetime) -> None:
+    present = {item.number: item for item in tasks.of_initiative(connection, draft.initiative_id)}
+    new = [item for item in draft.tasks if item.is_new]
+    for item in new:
+        tasks.link(connection, present[item.number], (), at=at)
+    for item in new:
+        blockers = [present[number] for number in blockers_of(draft, item)]
+        tasks.link(connection, present[item.number], blockers, at=at)
+
+
+def _put(connection: sqlite3.Connection, draft: PlanDraft) -> None:
+    columns = {name: to_column(getattr(draft, name)) for name in draft.__dataclass_fields__}
+    marks = ", ".join("?" * len(columns))
+    statement = f"INSERT OR REPLACE INTO plan_drafts ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608
+    connection.execute(statement, list(columns.values()))
+
+
+def lines_of(connection: sqlite3.Connection, draft: PlanDraft) -> tuple[PlanLine, ...]:
+    """The tasks as they will be once it is approved."""
+    found = tasks.of_initiative(connection, draft.initiative_id)
+    return lines(draft, found, tasks.links(connection, draft.initiative_id))
+
+
+def adopt_edit(connection: sqlite3.Connection, draft: PlanDraft, text: str) -> None:
+    """A person changed the plan or its tasks while it waits for one."""
+    connection.execute(
+        "UPDATE plan_drafts SET text = ?, is_edited = 1, is_asked = 0 WHERE job_id = ?", (text, draft.job_id)
+    )
+
+
+def mark_asked(connection: sqlite3.Connection, job_id: int) -> None:
+    """People are asked about it as it is now."""
+    connection.execute("UPDATE plan_drafts SET is_asked = 1 WHERE job_id = ?", (job_id,))
+
+
+def mark_written(connection: sqlite3.Connection, job_id: int) -> None:
+    """plan.md has the plan's text."""
+    connection.execute("UPDATE plan_drafts SET is_written = 1 WHERE job_id = ?", (job_id,))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """What an approved plan came to."""
+
+    initiative: Initiative
+    tasks: int
+
+
+def accept(connection: sqlite3.Connection, draft: PlanDraft, *, actor: str, at: datetime) -> Accepted:
+    """Go by a plan from now on: what was proposed is pending, and what it leaves out and nobody has begun is cancelled."""
+    shown = lines_of(connection, draft)
+    initiative = initiatives.get(connection, draft.initiative_id)
+    digest, number = digest_of(draft.text, shown), to_do(shown)
+    trouble = _accept_tasks(connection, draft, actor=actor, at=at)
+    state = initiative.state
+    if state is not InitiativeState.PAUSED:
+        state = InitiativeState.ACTIVE
+    changed = initiatives.change(
+        connection,
+        initiative.id,
+        at=at,
+        actor=actor,
+        reason="its plan was approved",
+        state=state,
+        plan_digest=digest,
+        replan=trouble,
+        waits="",
+        job_id=draft.job_id,
+    )
+    initiatives.note(connection, EventName.INITIATIVE_PLANNED, changed, {"tasks": number}, actor=actor, at=at)
+    statement = "UPDATE plan_drafts SET approved_at = ?, is_written = 0 WHERE job_id = ?"
+    connection.execute(statement, (to_column(at), draft.job_id))
+    return Accepted(initiative=changed, tasks=number)
+
+
+def _accept_tasks(connection: sqlite3.Connection, draft: PlanDraft, *, actor: str, at: datetime) -> str:
+    """Take its tasks over; what could not be, in words."""
+    kept = {item.number: item for item in draft.tasks}
+    for task in tasks.of_initiative(connection, draft.initiative_id):
+        item = kept.get(task.number)
+        if task.state is TaskState.PROPOSED and item is not None:
+            reason = "the plan was approved"
+            tasks.change(connection, task.id, at=at, actor=actor, reason=reason, state=TaskState.PENDING)
+        elif task.state is not TaskState.PENDING:
+            continue
+        elif item is None and is_left_out(draft, task):
+            _cancel(connection, task, actor=actor, at=at)
+        elif item is not None and not item.is_new and not is_a_persons(item, task):
+            fields = {name: value for name, value in _fields(item.planned, "").items() if name != "space"}
+            tasks.change(connection, task.id, at=at, actor=actor, **fields)
+    return _link_changed(connection, draft, at=at)
+
+
+def _cancel(connection: sqlite3.Connection, task: Task, *, actor: str, at: datetime) -> None:
+    reason = "the approved plan leaves it out"
+    tasks.change(connection, task.id, at=at, actor=actor, reason=reason, state=TaskState.CANCELLED)
+    connection.execute("DELETE FROM task_links WHERE blocker_id = ?", (task.id,))  # nobody waits for it
+
+
+def _link_changed(connection: sqlite3.Connection, draft: PlanDraft, *, at: datetime) -> str:
+    """What tasks that were there before wait for, by the plan."""
+    present = {item.number: item for item in tasks.of_initiative(connection, draft.initiative_id)}
+    troubles = list[str]()
+    for item in draft.tasks:
+        task = present.get(item.number)
+        if task is None or item.is_new or task.state is not TaskState.PENDING:
+            continue
+        blockers = [present[number] for number in blockers_of(draft, item) if number in present]
+        try:
+            tasks.link(connection, task, blockers, at=at)
+        except Refused as error:
+            troubles.append(str(error))
+    return "; ".join(troubles)
