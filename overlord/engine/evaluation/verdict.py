@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 
 from minion.protocol import Finding
 from overlord.domain.checks.integrity import hunks_first
+from overlord.domain.checks.testruns.red import FAILING_BEFORE
 from overlord.domain.contracts.turn import Turn
 from overlord.domain.convergence import Standstill, previous, standstill
 from overlord.domain.decision import Subject
 from overlord.domain.evaluation import (
     ABOUT_TESTS,
     SHOWN_LAST,
+    CheckName,
     CheckResult,
     CheckScore,
     RevisionRequest,
@@ -41,6 +43,7 @@ from overlord.failpoints import Failpoint
 from overlord.store import decisions
 from overlord.store.checks import evaluations
 from overlord.store.checks.evaluations import EvaluationRow
+from overlord.store.portfolio import facts
 
 _SHOWN = (Subject.PROTECTED_CHANGE, Subject.CHANGED_TESTS, Subject.UNPROVEN)
 """Decisions about a change that is delivered as it is, which has to be seen for that."""
@@ -90,6 +93,7 @@ async def conclude(parts: Parts, job: Job, row: EvaluationRow, wanted: Wanted) -
 def _write_verdict(connection: sqlite3.Connection, parts: Parts, job: Job, made: _Concluded) -> None:
     row, turn = made.row, made.wanted.turn
     evaluations.close(connection, row, made.verdict)
+    _note_base(connection, job, row)
     past = evaluations.history(connection, job)
     before = previous(past)
     stuck = standstill(before, past[-1]) if before is not None else None
@@ -105,6 +109,14 @@ def _write_verdict(connection: sqlite3.Connection, parts: Parts, job: Job, made:
         _send_back(move, made)
     elif not _handed_up(move, made, event, stuck):
         _ask(move, made, event, stuck)
+
+
+def _note_base(connection: sqlite3.Connection, job: Job, row: EvaluationRow) -> None:
+    """Which tests fail at base and with the change, and are not what the job is about: they are for an initiative of their own."""
+    tests = next((check for check in row.checks if check.name is CheckName.TESTS and check.score), None)
+    if tests is not None:
+        before = [finding for finding in tests.findings if finding.rule == FAILING_BEFORE]
+        facts.note_base(connection, job.id, (f"{item.file or ''} {item.message}".strip() for item in before))
 
 
 def _send_back(move: Move, made: _Concluded) -> None:

@@ -20,6 +20,7 @@ from overlord.domain.job import Job
 from overlord.domain.scope.approval import approved
 from overlord.domain.scope.check import Change, effective_scope, exact_pattern
 from overlord.domain.scope.reason import Inference, Reason, ScopeGrant
+from overlord.engine.portfolio.planned_scope import planned_scope
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.scope.infer import inferred
 from overlord.engine.skills import skill_job
@@ -73,7 +74,7 @@ class Facts:
     skill_job: SkillJob | None = None
     """What is special about it where it writes a skill."""
     answered: Inference | None = None
-    """What a person said for want of anything else."""
+    """What a person said for want of anything else, or approved with the plan of its initiative."""
     granted: tuple[ScopeGrant, ...] = ()
     once: tuple[ScopeGrant, ...] = ()
     asked: tuple[Reason, ...] = ()
@@ -86,7 +87,8 @@ def facts_of(connection: sqlite3.Connection, job: Job, *, at: datetime) -> Facts
         space=job.space,
         issue=job.issue,
         skill_job=skill_job.read(connection, job),
-        answered=approved(decisions.answered(connection, job.id), job.issue),
+        answered=approved(decisions.answered(connection, job.id), job.issue)
+        or planned_scope(connection, job),
         granted=grants.scope_granted(connection, job.id, at=at),
         once=grants.scope_once(connection, job.id),
         asked=_asked_about(connection, job),

@@ -21,7 +21,7 @@ from overlord.domain.skills.match import Chosen
 from overlord.engine.contracts import consult, mcp_servers, terms
 from overlord.engine.conversation import issue_comments
 from overlord.engine.knowledge import recall
-from overlord.engine.portfolio import lead_job
+from overlord.engine.portfolio import told
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.scope.allow import Allowed
 from overlord.engine.sessions import agent_choice, capacity, launcher, untested
@@ -107,7 +107,9 @@ async def work_session(
 
 async def _portfolio(parts: Parts, job: Job, base: Sha, listing: Mapping[str, str]) -> PortfolioBrief | None:
     """Where its initiative stands, where it is of one, and what was learned."""
-    return await recall.with_notes(parts, job, await lead_job.told(parts, job), base=base, listing=listing)
+    return await recall.with_notes(
+        parts, job, await told.portfolio_brief(parts, job), base=base, listing=listing
+    )
 
 
 def _said(known: "_Context", given: Given, *, is_asked: bool) -> dict[str, Any]:
