@@ -18,6 +18,8 @@ ABOUT = {
 }
 ABOUT_PORTFOLIO: dict[Subject, dict[str, Any]] = {
     Subject.ESCALATED: {"about": "e3", "verbs": (Verb.REPLY, Verb.DROP)},
+    Subject.NOTE: {"about": "n12", "verbs": (Verb.APPROVE, Verb.REJECT)},
+    Subject.NOTE_PROMOTION: {"about": "n12", "verbs": (Verb.APPROVE, Verb.REJECT)},
 }
 
 
@@ -66,6 +68,8 @@ YES = {
     Subject.EXHAUSTED: Verb.APPROVE,
     Subject.SCOPE_EXPANSION: Verb.GRANT,
     Subject.ESCALATED: None,
+    Subject.NOTE: Verb.APPROVE,
+    Subject.NOTE_PROMOTION: Verb.APPROVE,
     **dict.fromkeys(ABOUT, Verb.APPROVE),
 }
 NO: dict[Subject, Verb | None] = {
@@ -74,6 +78,8 @@ NO: dict[Subject, Verb | None] = {
     Subject.QUESTION: None,
     Subject.ISSUE_EDITED: None,
     Subject.GATE: Verb.REJECT,
+    Subject.NOTE: Verb.REJECT,
+    Subject.NOTE_PROMOTION: Verb.REJECT,
     **dict.fromkeys(ABOUT, Verb.REJECT),
 }
 
