@@ -27,6 +27,7 @@ BENCHES = (
     "bench.contracts",
     "bench.turns",
     "bench.init",
+    "bench.escalation",
 )
 
 
