@@ -104,4 +104,5 @@ QUERY = Query(
     usage="escalations",
     means="what sessions could not decide, and how it was resolved",
     position=64,
+    has_runs=False,
 )
