@@ -27,6 +27,8 @@ WORDS = {
     "search": ("search", "add"),
     "initiative": ("initiative", "i1"),
     "task": ("task", "i1.4"),
+    "note": ("knowledge", "show", "n1"),
+    "rule-preview": ("rules", "preview", "Which cache do we use? Redis."),
 }
 
 
