@@ -38,6 +38,8 @@ class Wanted:
     is_dangerous: bool = False
     initial: Mapping[str, str] | None = None
     """What stands in its fields at first, by their names; `*` for the field that may have several lines."""
+    choices: Mapping[str, tuple[str, ...]] | None = None
+    """What a field may be, where only some of it is offered here."""
     is_bare: bool = False
     """Whether a press is enough though more could be said."""
 
@@ -49,19 +51,19 @@ def acts(visitor: Visitor, wanted: Iterable[Wanted], *, about: str, space: str) 
 
 def _acts(visitor: Visitor, wanted: Iterable[Wanted], about: str, space: str) -> Iterator[Act]:
     offered = registry.offered(Interface.PAGE)
-    for item in wanted:
+    for number, item in enumerate(wanted):
         verb = offered.get(item.verb)
         if verb is None or not visitor.may(verb.right, space):
             continue
         named = [name for name, _ in arguments_of(verb.arguments)]
         first = named[0] if about and named else ""
-        fields = [_begun(field, item.initial or {}) for field in fields_of(item.verb) if field.name != first]
+        fields = [_begun(field, item) for field in fields_of(item.verb) if field.name != first]
         if item.is_bare:
             fields = [field for field in fields if field.is_needed]
         yield Act(
             verb=item.verb,
             label=item.label,
-            id=f"{item.verb}-{about}".rstrip("-").replace(".", "-"),
+            id=f"{item.verb}-{about}-{number}".replace(".", "-"),
             hidden=((first, about),) if first else (),
             fields=tuple(fields),
             confirm=verb.confirm,
@@ -69,5 +71,7 @@ def _acts(visitor: Visitor, wanted: Iterable[Wanted], about: str, space: str) ->
         )
 
 
-def _begun(field: Field, initial: Mapping[str, str]) -> Field:
-    return replace(field, initial=initial.get(field.name) or (initial.get("*", "") if field.is_long else ""))
+def _begun(field: Field, item: Wanted) -> Field:
+    initial, choices = item.initial or {}, item.choices or {}
+    begun = initial.get(field.name) or (initial.get("*", "") if field.is_long else "")
+    return replace(field, initial=begun, choices=choices.get(field.name, field.choices))
