@@ -18,6 +18,7 @@ from overlord.domain.contracts.criteria.criterion import CriterionResult
 from overlord.domain.decision import Subject, Verb
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
+from overlord.domain.knowledge.discipline import A_TASK, LAWS, RULES, read_discipline
 from overlord.domain.portfolio.escalation import EscalationState
 from overlord.domain.portfolio.files import layout
 from overlord.domain.portfolio.graph import graph_of
@@ -271,11 +272,15 @@ def _told(connection: sqlite3.Connection, job: Job, initiative: Initiative) -> P
             for item in escalations.of_initiative(connection, initiative.id)
             if item.state is EscalationState.RESOLVED
         ),
-        discipline="\n\n".join(
-            packaged(f"prompts/disciplines/{name}.md") for name in ("lead", "specification")
-        ),
+        discipline=_disciplines(),
         tools=TOOLS,
     )
+
+
+def _disciplines() -> str:
+    """How an initiative is planned, and how a task is specified."""
+    specification = read_discipline("specification", packaged("prompts/disciplines/specification.md"))
+    return f"{packaged('prompts/disciplines/lead.md')}\n\n{specification.text(LAWS, A_TASK, RULES)}"
 
 
 def _goal(connection: sqlite3.Connection, initiative: Initiative) -> str:
