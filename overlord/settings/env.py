@@ -20,6 +20,8 @@ REACHING_PACKAGES = (
 )
 """How programs on Overlord's own machine reach package indexes; a setup must reach them too."""
 
+MAX_SOCKET_PATH = 107
+"""A unix socket's path is limited to this many bytes by the kernel."""
 ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
     "OVERLORD_REPOS": ("repositories",),
     "OVERLORD_RUNNER": ("runner",),

@@ -13,7 +13,7 @@ from overlord.domain.cron import Cron
 from overlord.domain.event import OVERLORD
 from overlord.domain.portfolio.cycle.action import Action, SayWaits
 from overlord.domain.portfolio.cycle.decide import decide
-from overlord.engine.portfolio import exports, files
+from overlord.engine.portfolio import cycle_end, exports, files
 from overlord.engine.portfolio.act import Acting, act
 from overlord.engine.portfolio.orient import fingerprint, orient
 from overlord.engine.runtime.parts import Parts
@@ -71,6 +71,7 @@ async def step(parts: Parts) -> Progress:
     ran = await parts.database.write(Failpoint.CYCLE_RUN, lambda c: run(c, settings, at))
     await exports.write_exports(parts)
     if ran.acts:
+        await cycle_end.end(parts, acts=ran.acts, summary=ran.summary)
         parts.notify()
     return Progress.of(bool(ran.acts))
 

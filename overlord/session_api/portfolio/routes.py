@@ -6,10 +6,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from minion.protocol import ESCALATIONS_PATH, KNOWLEDGE_PATH, PLAN_PATH, TASKS_PATH, SessionKind
+from minion.protocol import (
+    COMPLETION_PATH,
+    ESCALATIONS_PATH,
+    IDLE_PATH,
+    KNOWLEDGE_PATH,
+    PLAN_PATH,
+    TASKS_PATH,
+    SessionKind,
+)
 from overlord.domain.session import Session
 from overlord.session_api.parts import SessionApiParts
-from overlord.session_api.portfolio import escalations, knowledge, plan, tasks
+from overlord.session_api.portfolio import completion, escalations, idle, knowledge, plan, tasks
 
 Call = Callable[[Request, SessionApiParts, Session], Awaitable[Response]]
 
@@ -19,6 +27,8 @@ CALLS: Mapping[tuple[str, str], Call] = {
     ("POST", ESCALATIONS_PATH): escalations.escalate,
     ("POST", PLAN_PATH): plan.plan,
     ("POST", TASKS_PATH): tasks.add_task,
+    ("POST", COMPLETION_PATH): completion.record,
+    ("POST", IDLE_PATH): idle.ask,
 }
 
 

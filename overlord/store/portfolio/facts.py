@@ -262,3 +262,15 @@ def lead_troubles(connection: sqlite3.Connection) -> Mapping[int, str]:
                AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.space = initiatives.space
                                AND jobs.issue_number = initiatives.issue_number AND is_open)"""
     return {row["id"]: row["why"] for row in connection.execute(query)}
+
+
+def has_plan_draft(connection: sqlite3.Connection, job_id: int) -> bool:
+    """Whether a lead's job has a plan that was proposed."""
+    query = "SELECT 1 FROM plan_drafts WHERE job_id = ?"
+    return connection.execute(query, (job_id,)).fetchone() is not None
+
+
+def tasks_added(connection: sqlite3.Connection, job_id: int) -> int:
+    """How many tasks sessions of a job came upon."""
+    query = "SELECT count(*) FROM tasks WHERE created_by IN (SELECT 'session:' || id FROM sessions WHERE job_id = ?)"
+    return int(connection.execute(query, (job_id,)).fetchone()[0])
