@@ -58,10 +58,9 @@ def _is_asked(connection: sqlite3.Connection, initiative: Initiative) -> bool:
 
 
 def plan_anew(
-    connection: sqlite3.Connection, named: str, *, actor: str, words: str, at: datetime
+    connection: sqlite3.Connection, initiative: Initiative, *, actor: str, words: str, at: datetime
 ) -> Initiative:
-    """A person has an initiative planned, or planned anew. Raises NotFound, Refused."""
-    initiative = initiatives.named(connection, named)
+    """A person has an initiative planned, or planned anew. Raises Refused."""
     if initiative.state is InitiativeState.PROPOSED:
         raise Refused(f"{initiative.ref} is only proposed: approve it first")
     if initiative.state is InitiativeState.PAUSED:

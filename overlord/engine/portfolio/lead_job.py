@@ -4,14 +4,13 @@ The engine's steps ask here and nowhere else: `of(parts, job)` is None for every
 is gone by, and the job is over.
 """
 
-import asyncio
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 
-from minion.protocol import PortfolioBrief, PortfolioTool, ResolvedText, TaskText, decode, encode
+from minion.protocol import PortfolioBrief, PortfolioTool, ResolvedText, TaskText
 from overlord.config_files import packaged
 from overlord.domain.contracts.constitution import load_contract
 from overlord.domain.contracts.contract import Contract
@@ -240,12 +239,11 @@ def edited(connection: sqlite3.Connection) -> list[tuple[Job, PlanDraft]]:
 
 
 async def told(parts: Parts, job: Job) -> PortfolioBrief | None:
-    """What the session of a lead is told; None for other jobs. Notes are put in by whoever recalls them."""
+    """What the session of a lead is told; None for other jobs. Whoever puts notes in takes secrets out."""
     special = await of(parts, job)
     if special is None:
         return None
-    found = await parts.database.read(lambda c: _told(c, job, special.initiative))
-    return await asyncio.to_thread(_without_secrets, found, parts)
+    return await parts.database.read(lambda c: _told(c, job, special.initiative))
 
 
 def _told(connection: sqlite3.Connection, job: Job, initiative: Initiative) -> PortfolioBrief:
@@ -353,10 +351,3 @@ def _since(connection: sqlite3.Connection, initiative: Initiative, present: list
     if failed:
         lines.append(f"Tried without a merge: {', '.join(failed)}.")
     return lines
-
-
-def _without_secrets(found: PortfolioBrief, parts: Parts) -> PortfolioBrief:
-    """The same without what is secret here."""
-    text = encode(found).decode()
-    clean = parts.current.redactor.redact(text)
-    return found if clean == text else decode(PortfolioBrief, clean.encode())
