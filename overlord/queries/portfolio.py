@@ -93,7 +93,7 @@ def portfolio_now(look: Look, space: str = "") -> PortfolioNow:
         initiatives=lines(look, chosen),
         next_run=next_run(look, space),
         is_asked=cycles.asked(look.connection) is not None,
-        last=_last(look),
+        last=last_cycle(look),
         troubles=troubles(look, space),
         draft_notes=sum(_is_of(look, note.space, space) for note in drafts),
     )
@@ -155,9 +155,9 @@ class Waiting:
     def why(self) -> str:
         """Why nothing goes on, where the engine has not said it; empty where something does."""
         if self.own:
-            return f"your answer to decision {self.own[0].decision_id}"
+            return f"for your answer to decision {self.own[0].decision_id}"
         held = next((item for item in self.escalations if item.blocks_initiative), None)
-        return f"an answer to escalation {held.ref}" if held is not None else ""
+        return f"for an answer to escalation {held.ref}" if held is not None else ""
 
 
 _ENDED = (InitiativeState.DONE, InitiativeState.CANCELLED)
@@ -248,8 +248,8 @@ def next_run(look: Look, space: str = "") -> datetime | None:
     return min((cron.next_after(look.at) for cron in crons if cron is not None), default=None)
 
 
-def _last(look: Look) -> LastCycle | None:
-    """What it did is of all repositories: nothing for whoever may see some alone."""
+def last_cycle(look: Look) -> LastCycle | None:
+    """The last time it was gone through. What that did is of all repositories: nothing for whoever may see some alone."""
     cycle = cycles.last(look.connection)
     if cycle is None or cycle.ran_at is None:
         return None

@@ -101,7 +101,7 @@ def initiative_story(look: Look, initiative: Initiative) -> InitiativeStory:
         escalations=tuple(asked),
         questions=_questions(look, [initiative.ref, *(item.ref for item in asked)]),
         jobs=tuple(_seen_jobs(look, found, worked)),
-        told=_told(look, [initiative.ref, *(item.ref for item in asked)], tasks_of=initiative.ref),
+        told=told(look, [initiative.ref, *(item.ref for item in asked)], tasks_of=initiative.ref),
     )
 
 
@@ -124,7 +124,7 @@ def task_story(look: Look, task: Task) -> TaskStory:
         escalations=tuple(asked),
         questions=_questions(look, [task.ref, *(item.ref for item in asked)]),
         jobs=tuple(worked),
-        told=_told(look, [task.ref, *(item.ref for item in asked)]),
+        told=told(look, [task.ref, *(item.ref for item in asked)]),
     )
 
 
@@ -186,7 +186,7 @@ def _task_line(
         subject=task.subject,
         state=task.state,
         priority=task.priority,
-        waits="" if task.has_ended else task.waits or (", ".join(left) if task.state is _PENDING else ""),
+        waits="" if task.has_ended else task.waits or _after(task, left),
         waits_for=tuple(item.ref for item in blockers),
         blocks=tuple(item.ref for item in blocked),
         is_ready=task.state is _PENDING and not left,
@@ -201,10 +201,15 @@ def _task_line(
     return replace(line, issue_number=None, job_id=None, job_state=None, pull_number=None, **no_words)  # type: ignore[arg-type]
 
 
+def _after(task: Task, left: Sequence[str]) -> str:
+    return f"for {', '.join(left)}" if left and task.state is _PENDING else ""
+
+
 _PENDING = TaskState.PENDING
 
 
-def _told(look: Look, about: Collection[str], *, tasks_of: str = "") -> tuple[HistoryLine, ...]:
+def told(look: Look, about: Collection[str], *, tasks_of: str = "") -> tuple[HistoryLine, ...]:
+    """What happened to these, as `i3` or `n12`, without what is of a repository that may not be seen; the last of it."""
     found = list[HistoryLine]()
     for entry in board.told(look.connection, about, tasks_of=tasks_of):
         data: Mapping[str, object] = json.loads(entry.data)

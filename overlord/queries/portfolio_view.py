@@ -21,7 +21,7 @@ _WORDS = 300
 
 def tasks_table(found: Sequence[TaskLine]) -> Table:
     """Tasks by their numbers."""
-    columns = ("task", "what", "state", "waits for", "issue", "pull request")
+    columns = ("task", "what", "state", "waits", "issue", "pull request")
     return Table(columns, tuple(_task_row(line) for line in found))
 
 

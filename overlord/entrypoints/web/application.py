@@ -23,7 +23,7 @@ from overlord.entrypoints.web.compression import Compression
 from overlord.entrypoints.web.form import MOST_BYTES, form_of
 from overlord.entrypoints.web.github_sign_in import CALLBACK, GitHubSignIn
 from overlord.entrypoints.web.handlers import error_page, worded
-from overlord.entrypoints.web.job_handlers import JobHandlers
+from overlord.entrypoints.web.portfolio_handlers import PortfolioHandlers
 from overlord.entrypoints.web.render import HERE, Templates
 from overlord.entrypoints.web.sign_in import (
     TOKEN,
@@ -52,7 +52,7 @@ class Application:
 
     def __init__(self, site: Site, templates: Templates) -> None:
         self._site, self._templates = site, templates
-        self._handlers = JobHandlers(site, templates)
+        self._handlers = PortfolioHandlers(site, templates)
         self._github: GitHubSignIn | None = None
         if site.oauth is not None and site.accounts is not None:
             self._github = GitHubSignIn(site, site.oauth, site.accounts, self._sign_in_page)
@@ -71,6 +71,11 @@ class Application:
             ("/jobs/{number}/cost", h.cost),
             ("/jobs/{number}/cost.csv", h.cost_csv),
             ("/jobs/{number}/evidence/{digest}", h.evidence),
+            ("/portfolio", h.portfolio),
+            ("/initiatives/{ref}", h.initiative),
+            ("/tasks/{ref}", h.task),
+            ("/knowledge", h.knowledge),
+            ("/knowledge/{ref}", h.note),
             ("/history", h.history),
             ("/trends", h.trends),
             ("/trends.csv", h.trends_csv),

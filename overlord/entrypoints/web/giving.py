@@ -18,7 +18,12 @@ from overlord.domain.conversation.argument import (
     arguments_of,
 )
 from overlord.domain.conversation.decision_words import decision_verb
-from overlord.domain.conversation.look_argument import FlagArgument
+from overlord.domain.conversation.look_argument import (
+    FilterArgument,
+    FlagArgument,
+    NamedArgument,
+    SpaceOptionArgument,
+)
 from overlord.domain.decision import ApprovalRef
 from overlord.domain.decision import Verb as DecisionVerb
 from overlord.domain.event import EventName, Json, LedgerEvent
@@ -85,6 +90,10 @@ class Field:
     is_long: bool
     """Whether it may have several lines."""
     is_needed: bool
+    choices: tuple[str, ...] = ()
+    """What it may be; anything where there are none."""
+    initial: str = ""
+    """What stands there before anybody types."""
 
 
 def fields_of(name: str) -> tuple[Field, ...]:
@@ -98,15 +107,22 @@ def fields_of(name: str) -> tuple[Field, ...]:
             help=kind.help,
             is_flag=isinstance(kind, FlagArgument),
             is_long=isinstance(kind, WordsArgument) and bool(kind.missing),
-            is_needed=field not in defaults and not isinstance(kind, SettingsArgument),
+            is_needed=_is_needed(kind) and field not in defaults,
+            choices=kind.choices if isinstance(kind, NamedArgument) else (),
         )
         for field, kind in arguments_of(record)
     )
 
 
+def _is_needed(kind: Argument) -> bool:
+    return not isinstance(kind, SettingsArgument | NamedArgument | SpaceOptionArgument)
+
+
 def value_of(kind: Argument, text: str, typed: Typed) -> object:
     """One field, as its kind reads it. Raises CommandError."""
     said = kind.name if isinstance(kind, FlagArgument) and text in {"on", "true", "1"} else text.strip()
+    if said and isinstance(kind, NamedArgument):
+        said = f"{kind.name}:{said}" if isinstance(kind, FilterArgument) else f"{kind.name} {said}"
     value, rest = kind.read(said, typed)
     if rest:
         raise typed.misread(f"That one takes nothing after {kind.noun}.")

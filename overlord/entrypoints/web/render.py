@@ -67,6 +67,10 @@ class Templates:
         return Markup(html(view, typed_words, links=self._links))  # noqa: S704 - its renderer escapes all text
 
 
+_PAGES = {"initiative": "/initiatives/", "task": "/tasks/"}
+"""Queries that have a page of their own, with what they are about."""
+
+
 class PageLinks(Links):
     """Where the page leads from what a view names."""
 
@@ -77,6 +81,8 @@ class PageLinks(Links):
         """A look is a page of its own; an act is not a link."""
         if ref.name not in queries.names():
             return ""
+        if (page := _PAGES.get(ref.name)) is not None:
+            return f"{page}{quote(ref.arguments[0], safe='')}" if ref.arguments else page.rstrip("/")
         words = {"words": " ".join(ref.arguments)} if ref.arguments else {}
         return f"/look/{ref.name}{f'?{urlencode(words)}' if words else ''}"
 

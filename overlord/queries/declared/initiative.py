@@ -40,7 +40,7 @@ def _view(_look: Look, found: InitiativeStory) -> View:
         Paragraph((Bold(item.state.capitalize()), f" in {words(item.space)}, priority {item.priority}")),
         facts(
             ("tasks done", progress_text(line)),
-            ("waits for", words(line.waits)),
+            ("waits", words(line.waits)),
             ("to plan again", words(item.replan)),
             ("cost", spent_text(line)),
             ("issue", issue),
@@ -68,7 +68,7 @@ def _view(_look: Look, found: InitiativeStory) -> View:
 
 def _csv(found: InitiativeStory) -> Iterator[Sequence[Cell]]:
     yield (
-        *("task", "repository", "what", "state", "priority", "ready", "waits for", "after", "before"),
+        *("task", "repository", "what", "state", "priority", "ready", "waits", "after", "before"),
         *("issue", "job", "pull request"),
     )
     for line in found.tasks:

@@ -90,7 +90,7 @@ def _group(state: InitiativeState, found: Sequence[InitiativeLine], *, has_space
         return
     yield Heading(f"{state.capitalize()} ({len(found):,})")
     rows = tuple(_row(line, has_spaces=has_spaces) for line in found[:MOST_SHOWN])
-    yield Table(("id", "initiative", "tasks", "cost", "waits for"), rows)
+    yield Table(("id", "initiative", "tasks", "cost", "waits"), rows)
     if (more := len(found) - MOST_SHOWN) > 0:
         yield Note(f"and {more:,} more")
 
@@ -120,7 +120,7 @@ def trouble_list(found: PortfolioNow) -> Bullets:
 
 def _csv(found: PortfolioNow) -> Iterator[Sequence[Cell]]:
     yield (
-        *("id", "repository", "slug", "title", "state", "priority", "tasks done", "tasks", "waits for"),
+        *("id", "repository", "slug", "title", "state", "priority", "tasks done", "tasks", "waits"),
         *("tokens", "nano-dollars", "token budget", "nano-dollar budget", "issue", "updated"),
     )
     for line in found.initiatives:

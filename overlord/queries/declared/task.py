@@ -41,7 +41,7 @@ def _view(_look: Look, found: TaskStory) -> View:
         Paragraph((Bold(state_of(line).capitalize()), f" in {words(task.space)}, priority {task.priority}")),
         facts(
             ("initiative", (*owner, f" {words(found.initiative)}" if found.initiative else "")),
-            ("waits for", words(line.waits)),
+            ("waits", words(line.waits)),
             ("after", ", ".join(line.waits_for)),
             ("before", ", ".join(line.blocks)),
             ("issue", issue),

@@ -3,9 +3,12 @@
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from overlord.domain.budgets.budget import Cost
 from overlord.domain.job import JobState
+from overlord.domain.portfolio.initiative import Initiative, InitiativeState
+from overlord.domain.portfolio.priority import Priority
 from overlord.domain.portfolio.task import TaskState
 from overlord.store.ledger import Entry
 from overlord.store.rows import select
@@ -17,6 +20,35 @@ class FileTrouble:
 
     path: str
     trouble: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """An initiative in the few columns that say where on a board it stands."""
+
+    id: int
+    space: str
+    state: InitiativeState
+    priority: Priority
+    updated_at: datetime
+
+    @property
+    def ref(self) -> str:
+        return f"i{self.id}"
+
+
+def standing(connection: sqlite3.Connection) -> list[Standing]:
+    """All of them, oldest first."""
+    return select(
+        connection, Standing, "SELECT id, space, state, priority, updated_at FROM initiatives ORDER BY id"
+    )
+
+
+def of_ids(connection: sqlite3.Connection, ids: Collection[int]) -> list[Initiative]:
+    """These, oldest first."""
+    marks = ", ".join("?" * len(ids))
+    query = f"SELECT * FROM initiatives WHERE id IN ({marks}) ORDER BY id"  # noqa: S608 - marks
+    return select(connection, Initiative, query, *ids)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
