@@ -24,6 +24,7 @@ BENCHES = (
     "bench.command",
     "bench.page",
     "bench.search",
+    "bench.knowledge",
     "bench.contracts",
     "bench.turns",
     "bench.init",

@@ -83,6 +83,11 @@ _ABOUT: Mapping[tuple[Subject, Verb], str] = {
     (Subject.ESCALATED, Verb.DROP): "the session goes on without an answer",
     (Subject.ESCALATED, Verb.APPROVE): "the session goes on as it proposes",
     (Subject.ESCALATED, Verb.REJECT): "the session does not do that; your words say what it does instead",
+    (
+        Subject.NOTE_PROMOTION,
+        Verb.APPROVE,
+    ): "the note counts in all repositories, and takes the place of both",
+    (Subject.NOTE_PROMOTION, Verb.REJECT): "each counts in its own repository, as before",
     (Subject.CONTRACT_INVALID, Verb.ONE_MORE): "the architect tries once more",
     (Subject.EXHAUSTED, Verb.APPROVE): "the role has as many sessions again",
     (Subject.SPACE_GONE, Verb.DROP): "every job of this repository ends",

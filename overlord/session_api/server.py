@@ -198,9 +198,7 @@ def _application(keeper: SessionApiServer) -> ASGIApp:
         exception_handlers={
             HTTPException: _http_error,
             ClientDisconnect: _disconnected,
-            sqlite3.DatabaseError: _unwell,
-            OSError: _unwell,
-            Fenced: _unwell,
+            **dict.fromkeys((sqlite3.DatabaseError, OSError, Fenced), _unwell),
         },
     )
 

@@ -70,8 +70,6 @@ SECRETS = frozenset(
 """Those that hold secrets and that no other program is started with. (A proxy's address may hold one too; git needs it.)"""
 
 PREFIX = "OVERLORD_"
-MAX_SOCKET_PATH = 107
-"""A unix socket's path is limited to this many bytes by the kernel."""
 _NOT_SETTINGS = frozenset(
     {
         *("OVERLORD_HOME", "OVERLORD_CONFIG", "OVERLORD_REQUIRE", "OVERLORD_COMMAND"),

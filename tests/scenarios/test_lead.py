@@ -5,13 +5,16 @@ from typing import Any
 from overlord.domain.decision import Subject, Verb
 from overlord.domain.event import EventName
 from overlord.domain.job import JobState
+from overlord.domain.portfolio.discovered import question
 from overlord.domain.portfolio.initiative import InitiativeState
 from overlord.domain.portfolio.task import TaskState
 from overlord.embedded.play import call, submit
 from overlord.store import decisions, jobs, ledger
 from overlord.store.portfolio import initiatives, tasks
+from overlord.verbs import commands
 from overlord.verbs.plan import request_plan
-from tests.leading import MEND, WRITE, a_plan, asked_to_plan, gate, proposes, states
+from tests.domain.test_plan import a_task
+from tests.leading import MEND, WRITE, a_plan, an_initiative, asked_to_plan, gate, proposes, states
 from tests.memory.world import MemoryWorld, made_memory_world
 from tests.world import REPO
 
@@ -156,3 +159,75 @@ async def test_a_plan_that_still_holds_is_not_asked_about_again() -> None:
         named = {entry.name for entry in await world.read(lambda c: list(ledger.entries(c, job_id=last.id)))}
         assert EventName.GATE_REUSED in named
         assert EventName.PLAN_ACCEPTED in named
+
+
+async def test_a_plan_anew_keeps_what_is_done_and_cancels_what_it_leaves_out() -> None:
+    async with made_memory_world(autonomy="cautious") as world:
+        await world.start()
+        await approved(world)
+        first, second = await world.read(tasks.of_initiative, 1)
+        at = world.clock.now()
+
+        def done(connection: Any) -> None:
+            tasks.change(connection, first.id, at=at, state=TaskState.DONE)
+            tasks.change(connection, second.id, at=at, state=TaskState.PENDING)
+            initiatives.change(connection, 1, at=at, state=InitiativeState.PAUSED)
+
+        await stop_others(world)
+        await world.overlord.parts.database.write("by hand", done)
+        await again(world, *proposes(a_plan({**MEND, "subject": "Add tests of add()"})))
+        shown = await gate(world)
+        assert "(done)" in shown.body
+        assert "(to be cancelled)" in shown.body
+        await world.answer(shown, Verb.APPROVE)
+        await world.settle()
+        found = await states(world)
+        assert found[first.subject] == "done"
+        assert found[second.subject] == "cancelled"
+        assert "Add tests of add()" in found
+
+
+async def stop_others(world: MemoryWorld) -> None:
+    """The tasks' own jobs end."""
+
+    def stop(connection: Any) -> None:
+        for job in jobs.open_jobs(connection):
+            commands.stop_job(connection, job.id, actor="cli:ada", at=world.clock.now())
+
+    await world.overlord.parts.database.write("by hand", stop)
+    await world.settle()
+
+
+async def test_a_lead_that_waits_holds_no_place_of_a_pull_request() -> None:
+    async with made_memory_world(delivery={"open_pulls": 1}, sessions={"concurrent": 1}) as world:
+        await world.start()
+        await planned(world)
+        assert (await world.job()).state is JobState.WAITING
+        taken = await world.read(lambda c: jobs.pulls_taken(c, REPO, without=0))
+        assert taken == 0
+        assert await world.read(initiatives.planning_jobs) == {1}
+
+
+async def test_what_a_person_says_of_discovered_work_is_done() -> None:
+    async with made_memory_world(autonomy="cautious") as world:
+        await world.start()
+        at = world.clock.now()
+
+        def discover(connection: Any) -> None:
+            made = initiatives.add(connection, an_initiative(at=at, state=InitiativeState.QUEUED))
+            assert made is not None
+            paused = initiatives.change(connection, made.id, at=at, state=InitiativeState.PAUSED)
+            for number in (1, 2):
+                row = a_task(number, id=0, initiative_id=made.id, state=TaskState.PROPOSED, created_at=at)
+                task = tasks.add(connection, row)
+                decisions.raise_decision(connection, question(paused, task, is_within=True, at=at))
+
+        await world.overlord.parts.database.write("by hand", discover)
+        wanted, other = await world.read(decisions.waiting)
+        await world.answer(wanted, Verb.APPROVE)
+        await world.answer(other, Verb.REJECT)
+        await world.settle()
+        assert [item.state for item in await world.read(tasks.of_initiative, 1)] == [
+            TaskState.PENDING,
+            TaskState.CANCELLED,
+        ]

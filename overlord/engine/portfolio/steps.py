@@ -4,6 +4,8 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from overlord.engine.knowledge import checks, promotion
+from overlord.engine.knowledge import files as knowledge_files
 from overlord.engine.portfolio import cycle, day, discovered, escalations, files
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
@@ -31,9 +33,22 @@ async def _look_at_files(parts: Parts) -> Progress:
     return await files.look(parts)
 
 
+def _is_time_for_knowledge(_connection: sqlite3.Connection, parts: Parts) -> bool:
+    now = parts.clock.monotonic()
+    return parts.portfolio_pace.is_time("knowledge", knowledge_files.EVERY_S, now)
+
+
+async def _look_at_knowledge(parts: Parts) -> Progress:
+    parts.portfolio_pace.done("knowledge", parts.clock.monotonic())
+    await checks.step(parts)
+    await promotion.step(parts)
+    return await knowledge_files.look(parts)
+
+
 STEPS: Mapping[str, PortfolioStep] = {
     "discovered": PortfolioStep(is_due=lambda c, _parts: discovered.is_due(c), step=discovered.step),
     "files": PortfolioStep(is_due=_is_time_for_files, step=_look_at_files),
+    "knowledge": PortfolioStep(is_due=_is_time_for_knowledge, step=_look_at_knowledge),
     "cycle": PortfolioStep(
         is_due=lambda c, parts: cycle.is_due(c, parts.settings, parts.clock.now()), step=cycle.step
     ),

@@ -24,11 +24,11 @@ Call = Callable[[Request, SessionApiParts, Session], Awaitable[Response]]
 CALLS: Mapping[tuple[str, str], Call] = {
     ("GET", KNOWLEDGE_PATH): knowledge.search,
     ("POST", KNOWLEDGE_PATH): knowledge.note,
+    ("POST", COMPLETION_PATH): completion.record,
+    ("POST", IDLE_PATH): idle.ask,
     ("POST", ESCALATIONS_PATH): escalations.escalate,
     ("POST", PLAN_PATH): plan.plan,
     ("POST", TASKS_PATH): tasks.add_task,
-    ("POST", COMPLETION_PATH): completion.record,
-    ("POST", IDLE_PATH): idle.ask,
 }
 
 

@@ -140,6 +140,13 @@ def counting_in(connection: sqlite3.Connection, space: str) -> list[Note]:
     return select(connection, Note, query, space)
 
 
+def counting_of(connection: sqlite3.Connection, space: str, kind: NoteKind, *, limit: int) -> list[Note]:
+    """The newest of a kind that count in a repository, its own first."""
+    query = """SELECT * FROM notes WHERE state = 'active' AND space IN ('', ?) AND kind = ?
+               ORDER BY space = '', id DESC LIMIT ?"""
+    return select(connection, Note, query, space, str(kind), limit)
+
+
 def search(
     connection: sqlite3.Connection,
     words: str,
@@ -179,6 +186,24 @@ def signatures(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
                WHERE state = 'active' GROUP BY space, kind"""
     rows = connection.execute(query)
     return {(row["space"], row["kind"]): f"{row['many']} {row['ids']} {row['at']}" for row in rows}
+
+
+def with_check(connection: sqlite3.Connection, space: str) -> list[Note]:
+    """Those that count in a repository while something holds there."""
+    query = """SELECT * FROM notes WHERE state = 'active' AND space = ? AND "check" IS NOT NULL ORDER BY id"""
+    return select(connection, Note, query, space)
+
+
+def checked_spaces(connection: sqlite3.Connection) -> dict[str, str]:
+    """The repositories that have such notes, each with the base branch of its last job."""
+    query = """SELECT space, (SELECT base_branch FROM jobs WHERE jobs.space = notes.space ORDER BY id DESC LIMIT 1) AS branch
+               FROM notes WHERE state = 'active' AND space <> '' AND "check" IS NOT NULL GROUP BY space"""
+    return {row["space"]: row["branch"] for row in connection.execute(query) if row["branch"]}
+
+
+def mark_checked(connection: sqlite3.Connection, number: int, *, at: datetime) -> None:
+    """Its check holds: that is no change of it."""
+    update(connection, "notes", number, {"checked_at": at})
 
 
 def counts(connection: sqlite3.Connection) -> dict[str, int]:
