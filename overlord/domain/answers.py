@@ -85,7 +85,7 @@ _ABOUT: Mapping[tuple[Subject, Verb], str] = {
     (
         Subject.ESCALATED,
         Verb.REPLY,
-    ): "your words go to the session that asked, and are noted for those that ask the same",
+    ): "your words go to the session that asked; but for credentials, they are noted for those that ask the same",
     (Subject.ESCALATED, Verb.DROP): "the session goes on without an answer",
     (Subject.ESCALATED, Verb.APPROVE): "the session goes on as it proposes",
     (Subject.ESCALATED, Verb.REJECT): "the session does not do that; your words say what it does instead",
@@ -98,7 +98,10 @@ _ABOUT: Mapping[tuple[Subject, Verb], str] = {
     (Subject.INITIATIVE, Verb.REJECT): "nobody works on it, and it is not proposed again",
     (Subject.DISCOVERED_TASK, Verb.APPROVE): "it is worked on as a task of its initiative",
     (Subject.DISCOVERED_TASK, Verb.REJECT): "nobody works on it",
-    (Subject.STALE_TASK, Verb.RETRY): "it keeps its place, and you are asked again only once it has waited as long again",
+    (
+        Subject.STALE_TASK,
+        Verb.RETRY,
+    ): "it keeps its place, and you are asked again only once it has waited as long again",
     (Subject.STALE_TASK, Verb.DROP): "the task is cancelled",
     (Subject.TASK_ENDED, Verb.RETRY): "the task is begun again",
     (Subject.TASK_ENDED, Verb.DROP): "the task is cancelled; others go on",

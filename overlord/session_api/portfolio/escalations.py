@@ -51,13 +51,17 @@ async def escalate(request: Request, parts: SessionApiParts, session: Session) -
 def _keep(
     connection: sqlite3.Connection, parts: SessionApiParts, session: Session, job: Job, asked: Asked
 ) -> Escalation:
-    """The row, once however often it is sent; resolved where what is known answers it."""
+    """The row, once however often the sessions of a job send it; resolved where what is known answers it."""
     check_at_work(connection, session)
-    written = [item for item in escalations.of_job(connection, job.id) if item.session_id == session.id]
-    same = next((item for item in written if item.question == asked.question), None)
+    known_of_job = [
+        item
+        for item in escalations.of_job(connection, job.id)
+        if item.state is not EscalationState.WITHDRAWN or item.session_id == session.id
+    ]
+    same = next((item for item in known_of_job if item.question == asked.question), None)
     if same is not None:
         return same
-    if len(written) >= MOST_OF_SESSION:
+    if sum(item.session_id == session.id for item in known_of_job) >= MOST_OF_SESSION:
         raise HTTPException(
             429,
             f"this session has written {MOST_OF_SESSION} escalations, which is the most: go on, or end blocked",
