@@ -24,9 +24,11 @@ BENCHES = (
     "bench.command",
     "bench.page",
     "bench.search",
+    "bench.knowledge",
     "bench.contracts",
     "bench.turns",
     "bench.init",
+    "bench.escalation",
 )
 
 

@@ -19,11 +19,14 @@ class Interrupts:
     def __init__(self) -> None:
         self._reason: str | None = None
         self._waiting = False
+        self._thread: threading.Thread | None = None
+        """The one that signals reach."""
         self.is_ending = False
         """Whether the session was told to end, or ends already; for threads beside the main one, which nothing interrupts."""
 
     def listen(self) -> None:
         """Take over the signals; only the main thread may."""
+        self._thread = threading.current_thread()
         signal.signal(signal.SIGTERM, self._on_signal)
         signal.signal(signal.SIGALRM, self._on_signal)
 
@@ -41,8 +44,8 @@ class Interrupts:
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """What runs inside may end with Interrupted at any moment. In another thread than the main one nothing is interrupted."""
-        if threading.current_thread() is not threading.main_thread():
+        """What runs inside may end with Interrupted at any moment. In a thread that no signal reaches, nothing is interrupted."""
+        if self._thread not in (None, threading.current_thread()):
             yield
             return
         self._waiting = True

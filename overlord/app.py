@@ -50,7 +50,8 @@ from overlord.session_api.gateway.assistant import GatewayAssistant
 from overlord.session_api.parts import SessionApiParts
 from overlord.session_api.server import SessionApiServer
 from overlord.settings.current import CurrentSettings, check
-from overlord.settings.load import Settings, check_socket_path, rebuilt, with_added
+from overlord.settings.env import check_socket_path
+from overlord.settings.load import Settings, rebuilt, with_added
 from overlord.settings.model import PRIMARY
 from overlord.store import hooks as stored_hooks
 from overlord.store import ledger
@@ -180,8 +181,6 @@ async def overlord(
 ) -> AsyncIterator[Overlord]:
     """Build an Overlord on its home. `falls_back`: see `choose_runner`. Raises SettingsError and, for its database, StoreError."""
     _check_services(settings, needs_model=needs_model)
-    watch_children()
-    raise_descriptor_limit()
     clock, home, wakeup = clock or SystemClock(), Home(settings.home), Wakeup(also=(watchers := Wakeup()))
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback((database := await Database.open(home.database, exclusive=True)).close)
@@ -190,10 +189,9 @@ async def overlord(
         number, check_held = await database.read(epoch) + 1, database.check_held
         runner = await choose_runners(current, stack, epoch=number, check=check_held, falls_back=falls_back)
         git = guarded(GitMirrors(home, extent=current.extent), check_held)
-        hooks = _hooks(current, home, database, clock)
         session_parts = SessionApiParts(
             current=current,
-            hooks=hooks,
+            hooks=(hooks := _hooks(current, home, database, clock)),
             home=home,
             database=database,
             model=models[PRIMARY],
@@ -219,16 +217,21 @@ async def overlord(
             rubric=load_rubric(packaged("rubric.yaml"), "the built-in rubric"),
             notify=wakeup.notify,
             meters=meters,
-            hooks=hooks,
+            hooks=(hooks := _hooks(current, home, database, clock)),
             chat_output=_chat_output(settings, clock, home, database, stack),
         ).watched()
         await database.take_over(Failpoint.DAEMON_STARTED, partial(_note_start, parts=parts))
-        stack.push_async_callback((tick := Tick(parts)).close)
-        stack.push_async_callback(hooks.close)  # first of all: nothing waits for a program of the operator's
+        stack.push_async_callback(_end_steps, tick := Tick(parts), hooks)
         renewal = Renewal(parts, settings)
         yield Overlord(
             parts=parts, session_api=session_api, tick=tick, renewal=renewal, wakeup=wakeup, watchers=watchers
         )
+
+
+async def _end_steps(tick: Tick, hooks: ProcessHooks) -> None:
+    """Let steps under way end for a moment; none waits for a program of the operator's."""
+    await hooks.close()
+    await tick.close()
 
 
 def _external_services(
@@ -358,6 +361,9 @@ def _current(settings: Settings, added: Mapping[str, Mapping[str, object]]) -> C
 
 
 def _check_services(settings: Settings, *, needs_model: bool) -> None:
+    """Make this process ready for its work. Raises SettingsError where something is missing that no work can do without."""
+    watch_children()
+    raise_descriptor_limit()
     check_socket_path(settings.home)
     if needs_model and not (settings.model.base_url and settings.model.name):
         raise SettingsError(

@@ -14,6 +14,14 @@ from overlord.domain.decision import Decision, DecisionKind, Subject, Verb
 from overlord.domain.evaluation import CheckName, CheckResult, CheckScore, EvaluationResult
 from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.job import Job, JobId, JobState
+from overlord.domain.portfolio.escalation import (
+    Escalation,
+    EscalationKind,
+    EscalationState,
+    EscalationType,
+    SuggestedAnswer,
+)
+from overlord.domain.portfolio.priority import Priority
 from overlord.domain.session import Session, SessionState, session_id
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -143,3 +151,24 @@ def a_story(job: Job | None = None, report: Report | None = None, **given: Any) 
         "ledger_head": "d" * 64,
     }
     return Story(**{**values, **given})
+
+
+def an_escalation(**given: Any) -> Escalation:
+    values: dict[str, Any] = {
+        "id": 5,
+        "type": EscalationType.DECISION,
+        "kind": EscalationKind.TRADE_OFF,
+        "space": REPO,
+        "question": "Redis or Memcached for token blacklisting?",
+        "context": "Redis is persistent.",
+        "suggested": (
+            SuggestedAnswer(label="Redis", description="persistent, shared across instances"),
+            SuggestedAnswer(label="Memcached"),
+        ),
+        "escalated_by": "session:j1-work-1",
+        "path": ("j1-work-1",),
+        "priority": Priority.HIGH,
+        "state": EscalationState.DRAFT,
+        "created_at": NOW,
+    }
+    return Escalation(**{**values, **given})

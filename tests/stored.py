@@ -11,11 +11,14 @@ from minion.protocol import SessionKind
 from overlord.domain.decision import Decision
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
+from overlord.domain.knowledge.note import Note, NoteKind, NoteSource, NoteState
+from overlord.domain.knowledge.rule import Rule
 from overlord.domain.proposals import proposal
 from overlord.domain.proposals.proposal import EnhancementProposal, Evidence, Pattern, Trigger
 from overlord.domain.session import Session
 from overlord.store import decisions, jobs, sessions
 from overlord.store.database import Database
+from overlord.store.knowledge import notes, rules
 from overlord.store.proposals import proposals
 from tests.records import BASE, HEAD, NOW, REPO, a_decision, a_session, an_issue, contract
 
@@ -82,3 +85,24 @@ def evaluating(connection: sqlite3.Connection) -> Job:
     at_work: dict[str, Json] = {"session": "j1-work-1", "head": HEAD}
     jobs.move(connection, job.id, EventName.SESSION_STARTED, at=NOW, data=at_work)
     return jobs.move(connection, job.id, EventName.WORK_SUBMITTED, at=NOW, data=at_work, head_sha=HEAD)
+
+
+def note(connection: sqlite3.Connection, text: str = "All endpoints return data.", **given: Any) -> Note:
+    """A note that counts in the repository."""
+    values = {
+        "space": REPO,
+        "kind": NoteKind.CONVENTION,
+        "question": "",
+        "state": NoteState.ACTIVE,
+        "source": NoteSource(),
+        "actor": "cli:alice",
+        "created_at": NOW,
+        "updated_at": NOW,
+    }
+    return notes.add(connection, Note(id=0, text=text, **{**values, **given}))
+
+
+def rule(connection: sqlite3.Connection, *words: str, answer: str = "Redis.", **given: Any) -> Rule:
+    """A rule that counts everywhere."""
+    values = {"space": "", "question": "", "actor": "slack:U1", "created_at": NOW}
+    return rules.add(connection, Rule(id=0, words=words, answer=answer, **{**values, **given}))

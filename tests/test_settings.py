@@ -13,8 +13,8 @@ from pydantic import SecretStr
 from overlord.config_files import packaged
 from overlord.domain.repositories.extent import Extent
 from overlord.errors import ContractError, SettingsError
-from overlord.settings.env import ENVIRONMENT
-from overlord.settings.load import Settings, check_socket_path, contract_for, load
+from overlord.settings.env import ENVIRONMENT, check_socket_path
+from overlord.settings.load import Settings, contract_for, load
 
 CANARY = "sk-canary-0123456789"
 Configured = Callable[..., Settings]

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from overlord.domain.hooks import Hook
 from overlord.errors import SettingsError
+from overlord.queries.overview import space_values
+from overlord.settings.current import CurrentSettings
 from overlord.settings.load import Settings, load, with_added
 
 Configured = Callable[[str], Settings]
@@ -159,3 +162,31 @@ def test_a_repository_that_was_added_under_no_name_is_refused_with_how_to_take_i
 ) -> None:
     with pytest.raises(SettingsError, match=r"`overlord space remove acme/\.\.`"):
         with_added(configured("repositories: [acme/calc]"), {"acme/..": {}})
+
+
+def test_hooks_of_a_repository_come_beside_those_for_all(configured: Configured) -> None:
+    settings = configured(
+        """
+hooks: {idle: [{command: [./all.sh, --strict], seconds: 5}]}
+spaces: {acme/calc: {hooks: {idle: [{command: [./calc.sh]}]}}}
+"""
+    )
+    current = CurrentSettings(settings)
+    mine = [
+        (item.name, item.command, item.timeout_s) for item in current.hook_programs(Hook.IDLE, "Acme/Calc")
+    ]
+    assert mine == [("all.sh", ("./all.sh", "--strict"), 5), ("calc.sh", ("./calc.sh",), 10)]
+    assert [item.name for item in current.hook_programs(Hook.IDLE, "acme/web")] == ["all.sh"]
+    assert [item.name for item in current.hook_programs(Hook.IDLE, "")] == ["all.sh"]
+    assert current.hook_programs(Hook.PHASE, "acme/calc") == ()
+    [shown] = [item.value for item in space_values(settings, "acme/calc") if item.key == "hooks"]
+    assert shown == '{"idle": ["calc.sh"]}', "names alone: an argument may be anything"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["[{command: []}]", '[{command: [""]}]', '[{command: ["a\\0b"]}]', "[{command: [a], seconds: 61}]"],
+)
+def test_a_hook_that_cannot_be_is_refused_by_its_key(configured: Configured, wrong: str) -> None:
+    with pytest.raises(SettingsError, match=r"hooks\.gate"):
+        configured(f"hooks: {{gate: {wrong}}}")

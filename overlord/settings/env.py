@@ -20,6 +20,8 @@ REACHING_PACKAGES = (
 )
 """How programs on Overlord's own machine reach package indexes; a setup must reach them too."""
 
+MAX_SOCKET_PATH = 107
+"""A unix socket's path is limited to this many bytes by the kernel."""
 ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
     "OVERLORD_REPOS": ("repositories",),
     "OVERLORD_RUNNER": ("runner",),
@@ -125,3 +127,13 @@ def reason_of(error: OSError | UnicodeDecodeError) -> str:
 def home_of(environment: Mapping[str, str]) -> Path:
     """Where the state is kept, whatever else is set."""
     return Path(environment.get("OVERLORD_HOME") or Path.home() / ".overlord").expanduser().absolute()
+
+
+def check_socket_path(home: Path) -> None:
+    """Raises SettingsError when a session API's socket under this home would have too long a path."""
+    length = len(str(home / "run" / "12345678" / "s").encode())
+    if length > MAX_SOCKET_PATH:
+        raise SettingsError(
+            f"OVERLORD_HOME={home} is too long: its sockets would need {length} bytes, and a path may have"
+            f" {MAX_SOCKET_PATH}. Choose a home at least {length - MAX_SOCKET_PATH} bytes shorter."
+        )

@@ -19,7 +19,7 @@ from overlord.domain.text.reference import is_full_name
 from overlord.errors import SettingsError
 from overlord.settings.agents import AgentsByName, McpName, McpSettings
 from overlord.settings.chat import Briefing, Slack
-from overlord.settings.env import ENVIRONMENT, from_environment, home_of, reason_of
+from overlord.settings.env import ENVIRONMENT, check_socket_path, from_environment, home_of, reason_of
 from overlord.settings.file import RawSettings, found_at, has_at, merged_over, put_at, read_yaml
 from overlord.settings.hooks import HooksSettings
 from overlord.settings.model import (
@@ -70,8 +70,6 @@ from overlord.settings.work import (
 
 BUILT_IN_CONTRACTS = ("default", "approve-scope", "plan-first", "red-green", "crew")
 """What `contract` may say in place of a file's path."""
-MAX_SOCKET_PATH = 107
-"""A unix socket's path is limited to this many bytes by the kernel."""
 
 
 class Settings(Section):
@@ -372,16 +370,6 @@ def contract_for(settings: Settings, space: str) -> Contract:
 def built_in_contract(name: str) -> Contract:
     """A contract of the package, by its name."""
     return load_contract(packaged(f"contracts/{name}.yaml"), f"the built-in contract {name}")
-
-
-def check_socket_path(home: Path) -> None:
-    """Raises SettingsError when a session API's socket under this home would have too long a path."""
-    length = len(str(home / "run" / "12345678" / "s").encode())
-    if length > MAX_SOCKET_PATH:
-        raise SettingsError(
-            f"OVERLORD_HOME={home} is too long: its sockets would need {length} bytes, and a path may have"
-            f" {MAX_SOCKET_PATH}. Choose a home at least {length - MAX_SOCKET_PATH} bytes shorter."
-        )
 
 
 def _explain(error: ValidationError, raw: RawSettings) -> str:

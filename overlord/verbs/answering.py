@@ -1,7 +1,9 @@
 """An answer to what waits for a person, typed or pressed: who may give it, what it does, and what is said of it."""
 
+from overlord.command_ref import CommandRef, Hint, hint
 from overlord.domain.conversation.decision_words import OPENS, confirmation
 from overlord.domain.decision import Audience, Decision, DecisionKind, Verb
+from overlord.domain.knowledge.width import ANSWERED_BY_RULE
 from overlord.verbs import commands
 from overlord.verbs.proposal import approve_proposal, reject_proposal
 from overlord.verbs.right import Right
@@ -26,7 +28,14 @@ def answer(context: Context, decision: Decision, verb: Verb, text: str) -> Done:
         at=context.at,
         by=context.person if decision.audience is Audience.APPROVER else None,
     )
-    return Done(text=confirmation(answered))
+    return Done(text=confirmation(answered), hint=_offered(context, answered))
+
+
+def _offered(context: Context, answered: Decision) -> Hint | None:
+    """What makes a rule of an answer, so that the question is asked no more: for who may make one."""
+    if answered.subject not in ANSWERED_BY_RULE or answered.verb is not Verb.REPLY or context.by is None:
+        return None
+    return hint(CommandRef("rule-add", (answered.ref.label,)), " answers this always")
 
 
 def right_of(decision: Decision) -> Right:

@@ -201,6 +201,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "space",
         "right",
         "verb",
+        "plan",
         "portfolio",
         "knowledge",
         "rule",

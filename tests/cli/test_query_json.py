@@ -13,7 +13,7 @@ from tests.cli.conftest import Filled, Overlord
 from tests.cli.test_drafts_typed import waits
 from tests.cli.test_skills_listed import seen
 from tests.cli.test_state import story
-from tests.stored import propose
+from tests.stored import note, propose, rule
 
 WORDS = {
     "why": ("why", "1"),
@@ -25,6 +25,8 @@ WORDS = {
     "space": ("space", "show", "acme/calc"),
     "contract-explain": ("contract", "explain", "src/app.py"),
     "search": ("search", "add"),
+    "note": ("knowledge", "show", "n1"),
+    "rule-preview": ("rules", "preview", "Which cache do tokens need? Redis."),
     "initiative": ("initiative", "i1"),
     "task": ("task", "i1.4"),
     "note": ("knowledge", "show", "n1"),
@@ -39,6 +41,8 @@ def test_what_is_printed_is_as_its_schema_says(filled: Filled, overlord: Overlor
         waits(connection)
         propose(connection)
         seen(connection)
+        note(connection)
+        rule(connection, "cache", "token")
         portfolio_filled.fill(connection)
 
     filled(state)

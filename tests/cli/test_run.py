@@ -18,7 +18,7 @@ from overlord.entrypoints.local.address import is_address
 from overlord.entrypoints.local.model import ollama_address
 from overlord.entrypoints.local.place import place_of
 from overlord.errors import NotFound, Refused, SettingsError
-from overlord.settings.load import MAX_SOCKET_PATH
+from overlord.settings.env import MAX_SOCKET_PATH
 from tests.local import LocalSession, git, made
 from tests.quick import quick_desk
 from tests.world import FIX

@@ -103,6 +103,7 @@ DATA: dict[str, Json] = {
     "notes": "smaller",
     "made": ["plan/plan.md"],
     "removed": ["plan/old.md"],
+    "program": "notes.sh",
 }
 
 

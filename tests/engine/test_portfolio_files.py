@@ -1,7 +1,8 @@
 """The portfolio's files beside a working daemon: read when they change, written without losing a person's words."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from overlord import failpoints
 from overlord.domain.knowledge.rule import Rule
 from overlord.domain.portfolio.escalation import Escalation, EscalationKind, EscalationState, EscalationType
 from overlord.domain.portfolio.files import layout
@@ -20,6 +22,7 @@ from overlord.engine.portfolio import exports
 from overlord.engine.portfolio import files as portfolio_files
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
+from overlord.failpoints import Failpoint, Moment
 from overlord.store.knowledge import rules
 from overlord.store.portfolio import cycles, escalations, files, initiatives, tasks
 from tests.memory.world import made_memory_world
@@ -296,6 +299,51 @@ async def test_exports_go_with_their_repository_and_prose_stays(desk: Desk) -> N
     assert [path.name for path in left] == ["plan.md"]
     assert desk.file(layout.initiative_export(REPO, "sums")).exists()
     assert await exports.write_exports(desk.parts) is Progress.IDLE
+
+
+class CutError(OSError):
+    """The daemon's end."""
+
+
+@contextmanager
+def cut_at(moment: Moment) -> Iterator[None]:
+    """What is to last is cut off on this side of its commit."""
+
+    def watch(point: str, reached: Moment) -> None:
+        if point == Failpoint.FILES_READ and reached is moment:
+            raise CutError
+
+    failpoints.listen(watch)
+    try:
+        with pytest.raises(CutError):
+            yield
+    finally:
+        failpoints.listen(None)
+
+
+@pytest.mark.parametrize("moment", Moment)
+async def test_what_was_cut_off_is_done_again_and_once(desk: Desk, moment: Moment) -> None:
+    initiative, day = await desk.initiative(), date(2026, 3, 2)
+    await desk.task(initiative, "One")
+    desk.file(layout.overview(REPO)).write_text("## Goals\n- Add numbers\n")
+    prose = " Words. <!-- to see -->\n"
+    with cut_at(moment):
+        await portfolio_files.write_plan(desk.parts, initiative, prose=prose)
+    with cut_at(moment):
+        await portfolio_files.look(desk.parts)
+    with cut_at(moment):
+        await portfolio_files.write_day(desk.parts, day, "# Monday\n")
+    with cut_at(moment):
+        await exports.write_exports(desk.parts)
+    assert await portfolio_files.write_plan(desk.parts, initiative, prose=prose) == ""
+    await portfolio_files.look(desk.parts)
+    assert await portfolio_files.write_day(desk.parts, day, "# Monday\n") == ""
+    await exports.write_exports(desk.parts)
+    assert await portfolio_files.look(desk.parts) is Progress.IDLE
+    assert await exports.write_exports(desk.parts) is Progress.IDLE
+    assert await desk.parts.database.read(files.troubled) == []
+    assert await desk.goals() == ["Add numbers"]
+    assert {each.name for each in desk.file(PLAN).parent.iterdir()} == {"plan.md", "initiative.json", "tasks"}
 
 
 async def test_a_link_in_an_exports_place_is_not_followed_and_told_once(desk: Desk, tmp_path: Path) -> None:

@@ -388,6 +388,9 @@ def _checkout(told: Campaign) -> str:
 
 
 MERGED = Story(name="merged", tell=_merged)
+OBSERVED = Story(
+    name="observed", tell=_merged, settings={"hooks": {"evidence": [{"command": ["true"], "seconds": 60}]}}
+)
 REVIEWED = Story(
     name="reviewed", tell=_reviewed, settings={"delivery": {"open_pulls": 1000, "delete_branch": True}}
 )
@@ -435,6 +438,7 @@ PLACES: Mapping[Failpoint, Story] = {
     **dict.fromkeys((P.COMMENT_PROCESSED, P.COMMENT_ACKNOWLEDGED, P.COMMENTS_SEEN, P.REACT), COMMANDED),
     P.ISSUES_SEEN: MERGED,
     P.DISK_NOTED: LOW,
+    P.HOOK_POSITION_NOTED: OBSERVED,
     P.SPACE_PAUSED: GONE,
     P.SPACE_KNOWN: ENTRUSTED,
     **dict.fromkeys(

@@ -225,6 +225,7 @@ class Ground:
                 "MINION_ID": brief.session_id,
             },
             interrupts=session_api.line.interrupts,
+            beat=beat,
         )
         fence = fence_mark()
         conversation = Conversation(brief.limits.context_tokens)

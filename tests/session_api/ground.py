@@ -23,6 +23,7 @@ from overlord.domain.launch import Remote
 from overlord.domain.session import Session
 from overlord.embedded.model import EmbeddedModel
 from overlord.home import Home
+from overlord.ports.hooks import Hooks, NoHooks
 from overlord.session_api.parts import SessionApiParts
 from overlord.session_api.server import SessionApiServer
 from overlord.settings.current import CurrentSettings
@@ -64,6 +65,7 @@ class Ground:
     clock: WorldClock = field(default_factory=WorldClock)
     wakeup: HeardBell = field(default_factory=HeardBell)
     mcp: HttpMcp = field(default_factory=HttpMcp)
+    hooks: Hooks = field(default_factory=NoHooks)
     keeper: SessionApiServer = field(init=False)
 
     def __post_init__(self) -> None:
@@ -79,6 +81,7 @@ class Ground:
                 model=self.client,
                 git=GitMirrors(self.home),
                 mcp=self.mcp,
+                hooks=self.hooks,
                 clock=self.clock,
                 wakeup=self.wakeup,
             )

@@ -267,6 +267,19 @@ def test_jobs_are_counted_by_the_agents_that_worked_on_them(store: sqlite3.Conne
     assert job_outcomes.by_agent(store, replace(wanted, space="a/b")) == found[3:]
 
 
+def test_a_plan_that_was_approved_is_no_failure_and_no_merge(store: sqlite3.Connection) -> None:
+    for number, ending in enumerate((EventName.PLAN_ACCEPTED, EventName.MERGED), 1):
+        end(store, claimed(store, number, NOW), ending, NOW)
+    wanted = Wanted(first=NOW.date(), last=NOW.date())
+    found = job_outcomes.ended(store, wanted)
+    assert [(day.ended, day.merged) for day in found.days] == [(1, 1)]
+    assert not found.failures
+    [(_, _, tally)] = job_outcomes.by_agent(store, wanted)
+    assert (tally.ended, tally.merged) == (1, 1)
+
+
+OF_BEFORE = [name for name in ENDINGS if name != EventName.PLAN_ACCEPTED]
+"""The endings of databases of before: nothing was planned then."""
 FACTS = ("pull", "delivered", "revision", "spend", "reserve", "judge", "judge again", "end")
 steps = st.lists(
     st.tuples(st.integers(0, 3), st.sampled_from(FACTS), st.integers(0, 5)), min_size=1, max_size=40
@@ -306,7 +319,7 @@ def play(store: sqlite3.Connection, happened: list[tuple[int, str, int]]) -> Non
         elif fact.startswith("judge"):
             judged(store, job, f"rule-{amount % 2}", tuple(CheckScore)[amount % len(CheckScore)])
         elif fact == "end":
-            end(store, job, EventName(ENDINGS[amount]), at)
+            end(store, job, EventName(OF_BEFORE[amount]), at)
         else:
             names = {
                 "pull": EventName.PULL_OPENED,

@@ -395,7 +395,6 @@ def _dict(model: Model | SlackView) -> Block:
     Raises ChatRefused then, as when Slack itself says no.
     """
     try:
-        made: Block = model.to_dict()
+        return dict(model.to_dict())
     except SlackObjectFormationError as error:
         raise ChatRefused(f"Slack takes no such block: {error}") from None
-    return made

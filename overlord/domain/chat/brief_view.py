@@ -80,9 +80,10 @@ NOTHING = "nothing"
 
 
 def _suggested(asked: OpenDecision) -> tuple[str, str] | None:
-    """The suggested answer, and why it is; None where there is none to choose."""
+    """The suggested answer, and why it is; None where there is none to choose: a yes is not suggested before it was looked at."""
     decision = asked.decision
-    if decision.verbs[0] is Verb.REPLY and not decision.suggested:
+    is_open = decision.verbs[0] is Verb.REPLY and not decision.suggested
+    if is_open or decision.verbs[0] is Verb.APPROVE:
         return None
     found = words(suggestion(asked))
     return found, f" ({words(asked.why)})" if asked.why else ""

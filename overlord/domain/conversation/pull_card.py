@@ -101,9 +101,13 @@ def state_in_words(state: JobState) -> str:
     return _STATES[state]
 
 
+LEAD = "lead"
+"""What the contract is called that plans go by."""
+
+
 def is_planned(job: Job) -> bool:
     """Whether a job ended with a plan that was approved: nothing of it was to be merged."""
-    return job.state is JobState.COMPLETED and job.pull_number is None
+    return job.state is JobState.COMPLETED and job.pull_number is None and job.contract == LEAD
 
 
 def state_of(job: Job) -> str:

@@ -54,7 +54,8 @@ async def of_commit(parts: Parts, job: Job, head: Sha, scope: Scope, *, parent: 
     gone = dict.fromkeys(known.keys() - paths) if may_write else {}
     made = {path: text for path, text in {**differing, **gone}.items() if path not in kept}
     allowed = frozenset(path for path in made if scope.allows(path))
-    replaced = sorted(kept & differing.keys() & known.keys())
+    # A lead's copy is older than what it has proposed since: it was given that before.
+    replaced = sorted(kept & differing.keys() & known.keys() - lead_job.RECORDED)
     return PlanWork(
         changed={path: text for path, text in made.items() if path in allowed},
         outside=tuple(sorted(made.keys() - allowed)),

@@ -167,7 +167,7 @@ class _PlanWriter:
         there = read_plan(content.decode())
         if self._prose is None:
             return there, ""
-        if redact(seen(there)[0].prose) not in {based_on, self._prose}:
+        if redact(seen(there)[0].prose) not in {based_on, redact(seen(new)[0].prose)}:
             return (
                 there,
                 "somebody changed it while it was planned anew: the new plan is in plan.md.new; merge the two into plan.md",

@@ -3,10 +3,26 @@
 import sqlite3
 from collections.abc import Sequence
 
+from overlord.domain.knowledge.matching import conflicts
+from overlord.domain.knowledge.note import Note, NoteState
 from overlord.domain.portfolio.view import Conflict
+from overlord.domain.text.plain import plain_line, quoted
+from overlord.store.knowledge import notes
 
 
 def conflicts_in(connection: sqlite3.Connection) -> Sequence[Conflict]:
     """Each pair once."""
-    del connection
-    return ()
+    found = conflicts(notes.of_state(connection, NoteState.ACTIVE))
+    return [_conflict(one, other) for one, other in found]
+
+
+def _conflict(one: Note, other: Note) -> Conflict:
+    shown = "\n\n".join(
+        f"{note.ref} of {note.space or 'all repositories'}:\n\n{quoted(note.text)}" for note in (one, other)
+    )
+    return Conflict(
+        key=f"{one.ref} {other.ref}",
+        title=f"{one.ref} and {other.ref} answer the same otherwise: {plain_line(one.question, limit=100)}",
+        text=shown,
+        space=one.space or other.space,
+    )

@@ -29,19 +29,17 @@ OF_TASK = (
     PortfolioTool.ESCALATE,
     PortfolioTool.RECORD_COMPLETION,
 )
-OF_OTHERS = (PortfolioTool.SEARCH_KNOWLEDGE, PortfolioTool.NOTE_KNOWLEDGE)
 
 
 async def portfolio_brief(parts: Parts, job: Job) -> PortfolioBrief | None:
     """Of a lead, of a task, or of any other job where something is known; None where there is nothing to tell."""
     lead = await lead_job.told(parts, job)
-    found = await parts.database.read(lambda c: _of_lead(c, job, lead) if lead else _of_job(c, job))
+    found = await parts.database.read(lambda c: _of_lead(c, lead) if lead else _of_job(c, job))
     return None if found is None else await asyncio.to_thread(_without_secrets, parts, found)
 
 
-def _of_lead(connection: sqlite3.Connection, job: Job, lead: PortfolioBrief) -> PortfolioBrief:
-    notes = recall(connection, job.space, (job.issue.title, lead.goal))
-    return replace(lead, notes=notes, person=_person(connection))
+def _of_lead(connection: sqlite3.Connection, lead: PortfolioBrief) -> PortfolioBrief:
+    return replace(lead, person=_person(connection))
 
 
 def _of_job(connection: sqlite3.Connection, job: Job) -> PortfolioBrief | None:
@@ -50,9 +48,7 @@ def _of_job(connection: sqlite3.Connection, job: Job) -> PortfolioBrief | None:
     notes = recall(connection, job.space, about)
     if task is None:
         person = _person(connection)
-        if not notes and not person:
-            return None
-        return PortfolioBrief(briefing="", initiative="", notes=notes, person=person, tools=OF_OTHERS)
+        return PortfolioBrief(briefing="", initiative="", person=person) if person else None
     initiative = initiatives.get(connection, task.initiative_id)
     others = [item for item in tasks.of_initiative(connection, initiative.id) if item.id != task.id]
     refs = {item.id: item.ref for item in (*others, task)}

@@ -76,6 +76,11 @@ class Parts:
     unopened: dict[str, tuple[RepositoryName, ForgeUnavailable]] = field(default_factory=dict)
     """By its key, an issue of Overlord's own that the forge does not open now, and why: the poll of its space tells of it."""
 
+    notes_checked_at: dict[str, str] = field(default_factory=dict)
+    """The base commit at which a repository's notes were last held against it."""
+    notes_compared: dict[str, str] = field(default_factory=dict)
+    """What the notes were like when they were last compared with each other."""
+
     @property
     def settings(self) -> Settings:
         return self.current.settings

@@ -2,10 +2,11 @@
 fix, what was tried before, answers and messages."""
 
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from minion.protocol import Answer, Finding, Limits, Message, Report, SessionKind
+from minion.protocol import Answer, Finding, Limits, Message, PortfolioBrief, Report, SessionKind
 from overlord.domain.budgets.budget import NANO, Unit
 from overlord.domain.contracts.asked import Asked, read_asked
 from overlord.domain.contracts.contract import Role
@@ -19,6 +20,7 @@ from overlord.domain.session import Session, prepared
 from overlord.domain.skills.match import Chosen
 from overlord.engine.contracts import consult, mcp_servers, terms
 from overlord.engine.conversation import issue_comments
+from overlord.engine.knowledge import recall
 from overlord.engine.portfolio import told
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.scope.allow import Allowed
@@ -87,7 +89,7 @@ async def work_session(
         terms=await terms.terms_of(parts, job, works, base, asked),
         agent=given.agent.agent,
         **_said(known, given, is_asked=asked is not None),
-        portfolio=await told.portfolio_brief(parts, job) if asked is None else None,
+        portfolio=await _portfolio(parts, job, base, listing) if asked is None else None,
         mcp=mcp_servers.offered(parts.settings.space(job.space).mcp, works, asked),
     )
     session = prepared(
@@ -101,6 +103,13 @@ async def work_session(
         model=given.agent.model,
     )
     return session, chosen
+
+
+async def _portfolio(parts: Parts, job: Job, base: Sha, listing: Mapping[str, str]) -> PortfolioBrief | None:
+    """Where its initiative stands, where it is of one, and what was learned."""
+    return await recall.with_notes(
+        parts, job, await told.portfolio_brief(parts, job), base=base, listing=listing
+    )
 
 
 def _said(known: "_Context", given: Given, *, is_asked: bool) -> dict[str, Any]:

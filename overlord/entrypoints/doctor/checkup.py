@@ -20,6 +20,7 @@ from overlord.adapters.runner_choice import minion_stamp
 from overlord.entrypoints.doctor.agents import examine_agents
 from overlord.entrypoints.doctor.finding import Finding, Health, bad
 from overlord.entrypoints.doctor.forge import examine_forge
+from overlord.entrypoints.doctor.hooks import examine_hooks
 from overlord.entrypoints.doctor.machine import examine_machine
 from overlord.entrypoints.doctor.model import examine_model
 from overlord.entrypoints.doctor.slack import examine_slack
@@ -38,6 +39,7 @@ async def examine(load: Callable[[], Settings], *, fix: bool = False) -> Sequenc
     except SettingsError as error:
         return [Finding(what="configuration", health=Health.BAD, said=str(error)), await _git()]
     found = [_configuration(settings), await _git(), *await examine_machine(settings)]
+    found += examine_hooks(settings)
     found += [*await _runner(settings), *await examine_agents(settings), *await examine_model(settings)]
     return [*found, *await examine_forge(settings, fix=fix), *await examine_slack(settings)]
 

@@ -14,7 +14,8 @@ import httpx
 from overlord.adapters.http import open_client
 from overlord.entrypoints.doctor.finding import Finding, bad, warn, well
 from overlord.home import Home
-from overlord.settings.load import MAX_SOCKET_PATH, Settings
+from overlord.settings.env import MAX_SOCKET_PATH
+from overlord.settings.load import Settings
 from overlord.wakeup import is_heard
 
 DISK_SHORT_GB = 5

@@ -19,8 +19,8 @@ from overlord.entrypoints.local.checkout import Checkout
 from overlord.errors import Refused
 from overlord.home import Home
 from overlord.settings.chat import NO_CHAT
-from overlord.settings.env import home_of
-from overlord.settings.load import MAX_SOCKET_PATH, Settings, load
+from overlord.settings.env import MAX_SOCKET_PATH, home_of
+from overlord.settings.load import Settings, load
 
 _LONGEST_NAME = 24
 _NOT_OURS = ("GITHUB_", "SLACK_", "OVERLORD_REPOS")
@@ -82,6 +82,7 @@ class Place:
             "repositories": [self.repository],
             "delivery": {"open_pulls": MANY},
             "slack": NO_CHAT,
+            "portfolio": {"retrospectives": False},
         } | NEVER_LOW
         return load(variables, **ours, **overrides)
 

@@ -140,6 +140,7 @@ _SENTENCES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
         f"its session used {e['tool']} of the MCP server {e['server']} ({e['duration_s']:.1f} s)"
     ),
     "mcp_server_failed": lambda e: f"its session got no answer to {e['method']}: {e['trouble']}",
+    "cycle_left_work": lambda e: f"the portfolio's cycle ended, and left work: {' '.join(e['reasons'])}",
     "hook_failed": lambda e: f"the program {e['program']}, called for {e['hook']}, failed: {e['why']}",
     "no_containers": lambda e: f"No container engine answers: sessions run as processes ({e['reason']})",
     "disk": lambda e: f"the disk: {e['trouble']}",

@@ -28,9 +28,19 @@ class Caller:
 
 async def caller(parts: SessionApiParts, session: Session, tool: PortfolioTool) -> Caller:
     """Raises HTTPException 403 for a session whose brief does not have the tool."""
-    brief: Brief = adapter(Brief).validate_json(session.brief)
-    if brief.portfolio is None or tool not in brief.portfolio.tools:
+    called = await member(parts, session, f"this session does not have the tool {tool}")
+    if tool not in called.portfolio.tools:
         raise HTTPException(403, f"this session does not have the tool {tool}")
+    return called
+
+
+async def member(
+    parts: SessionApiParts, session: Session, refusal: str = "this session is not of the portfolio"
+) -> Caller:
+    """A session of the portfolio, whatever tools it has. Raises HTTPException 403, with these words, for another."""
+    brief: Brief = adapter(Brief).validate_json(session.brief)
+    if brief.portfolio is None:
+        raise HTTPException(403, refusal)
     job = await parts.database.read(lambda c: jobs.get(c, session.job_id))
     return Caller(job=job, brief=brief, portfolio=brief.portfolio)
 

@@ -6,16 +6,26 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from minion.protocol import ESCALATIONS_PATH, KNOWLEDGE_PATH, PLAN_PATH, TASKS_PATH, SessionKind
+from minion.protocol import (
+    COMPLETION_PATH,
+    ESCALATIONS_PATH,
+    IDLE_PATH,
+    KNOWLEDGE_PATH,
+    PLAN_PATH,
+    TASKS_PATH,
+    SessionKind,
+)
 from overlord.domain.session import Session
 from overlord.session_api.parts import SessionApiParts
-from overlord.session_api.portfolio import escalations, knowledge, plan, tasks
+from overlord.session_api.portfolio import completion, escalations, idle, knowledge, plan, tasks
 
 Call = Callable[[Request, SessionApiParts, Session], Awaitable[Response]]
 
 CALLS: Mapping[tuple[str, str], Call] = {
     ("GET", KNOWLEDGE_PATH): knowledge.search,
     ("POST", KNOWLEDGE_PATH): knowledge.note,
+    ("POST", COMPLETION_PATH): completion.record,
+    ("POST", IDLE_PATH): idle.ask,
     ("POST", ESCALATIONS_PATH): escalations.escalate,
     ("POST", PLAN_PATH): plan.plan,
     ("POST", TASKS_PATH): tasks.add_task,

@@ -6,11 +6,12 @@ What is under way goes on by the plan that was approved.
 from dataclasses import dataclass
 from typing import Annotated
 
-from overlord.domain.conversation.argument import WordsArgument
-from overlord.domain.conversation.portfolio_argument import InitiativeArgument
+from overlord.domain.conversation.argument import InitiativeArgument, WordsArgument
+from overlord.domain.interface import Interface
+from overlord.domain.text.reference import InitiativeRef
 from overlord.failpoints import Failpoint
-from overlord.store.portfolio import initiatives
 from overlord.verbs.plan import plan_anew
+from overlord.verbs.portfolio import space_of
 from overlord.verbs.right import Right
 from overlord.verbs.verb import Context, Done, Verb
 
@@ -19,16 +20,16 @@ from overlord.verbs.verb import Context, Done, Verb
 class InitiativePlan:
     """Which one, and why."""
 
-    initiative: Annotated[str, InitiativeArgument()]
-    words: Annotated[str, WordsArgument(option="reason", help="Why; the lead reads it.")] = ""
+    initiative: Annotated[InitiativeRef, InitiativeArgument()]
+    reason: Annotated[str, WordsArgument(help="Why; the lead reads it.")] = ""
 
 
 def _plan(context: Context, arguments: InitiativePlan) -> Done:
     planned = plan_anew(
         context.connection,
-        arguments.initiative,
+        context.initiative(arguments.initiative),
         actor=context.actor,
-        words=arguments.words,
+        words=arguments.reason,
         at=context.at,
     )
     return Done(text=f"A lead plans {planned.ref}. You are asked once its plan is ready.")
@@ -37,12 +38,13 @@ def _plan(context: Context, arguments: InitiativePlan) -> Done:
 VERB = Verb(
     arguments=InitiativePlan,
     act=_plan,
-    space=lambda context, arguments: initiatives.named(context.connection, arguments.initiative).space,
+    space=lambda context, arguments: space_of(context, arguments.initiative),
     right=Right.WRITER,
     usage="initiative-plan i3 the API changed",
     means="have an initiative planned, or planned anew",
     position=40,
     failpoint=Failpoint.INITIATIVE_CHANGED,
-    terminal="initiative plan",
+    terminal="initiatives plan",
     has_runs=False,
+    gaps={Interface.COMMENT: "a comment stands at one issue, and this is about the portfolio"},
 )

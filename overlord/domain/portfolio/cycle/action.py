@@ -19,7 +19,6 @@ class OpenInitiative:
     key: str
     priority: Priority
     is_proposed: bool
-    why: str
     paths: tuple[str, ...] = ()
 
 

@@ -12,8 +12,7 @@ from overlord.entrypoints.process_environment import environment
 from overlord.entrypoints.terminal.show import as_json, person, show_text
 from overlord.errors import StoreError
 from overlord.home import Home
-from overlord.settings.env import home_of
-from overlord.settings.load import check_socket_path
+from overlord.settings.env import check_socket_path, home_of
 
 if TYPE_CHECKING:
     from overlord.entrypoints.backup.manifest import Manifest
