@@ -18,6 +18,15 @@ ABOUT = {
 }
 ABOUT_PORTFOLIO: dict[Subject, dict[str, Any]] = {
     Subject.ESCALATED: {"about": "e3", "verbs": (Verb.REPLY, Verb.DROP)},
+    Subject.INITIATIVE: {"about": "i3", "verbs": (Verb.APPROVE, Verb.REJECT)},
+    Subject.DISCOVERED_TASK: {"about": "i3.4", "verbs": (Verb.APPROVE, Verb.REJECT)},
+    Subject.NOTE: {"about": "n3", "verbs": (Verb.APPROVE, Verb.REJECT)},
+    Subject.NOTE_PROMOTION: {"about": "n3", "verbs": (Verb.APPROVE, Verb.REJECT)},
+    Subject.STALE_TASK: {"about": "i3.4", "verbs": (Verb.RETRY, Verb.DROP)},
+    Subject.TASK_ENDED: {"about": "i3.4", "verbs": (Verb.RETRY, Verb.DROP)},
+    Subject.TASK_MERGED: {"about": "i3.4", "verbs": (Verb.ACCEPT, Verb.ONE_MORE, Verb.DROP)},
+    Subject.PLANNING_ENDED: {"about": "i3", "verbs": (Verb.RETRY, Verb.DROP)},
+    Subject.CONFLICT: {"about": "n3 n4", "verbs": (Verb.REPLY, Verb.KEEP)},
 }
 
 
@@ -66,6 +75,15 @@ YES = {
     Subject.EXHAUSTED: Verb.APPROVE,
     Subject.SCOPE_EXPANSION: Verb.GRANT,
     Subject.ESCALATED: None,
+    Subject.INITIATIVE: Verb.APPROVE,
+    Subject.DISCOVERED_TASK: Verb.APPROVE,
+    Subject.NOTE: Verb.APPROVE,
+    Subject.NOTE_PROMOTION: Verb.APPROVE,
+    Subject.STALE_TASK: Verb.RETRY,
+    Subject.TASK_ENDED: Verb.RETRY,
+    Subject.TASK_MERGED: Verb.ACCEPT,
+    Subject.PLANNING_ENDED: Verb.RETRY,
+    Subject.CONFLICT: None,
     **dict.fromkeys(ABOUT, Verb.APPROVE),
 }
 NO: dict[Subject, Verb | None] = {
@@ -74,6 +92,11 @@ NO: dict[Subject, Verb | None] = {
     Subject.QUESTION: None,
     Subject.ISSUE_EDITED: None,
     Subject.GATE: Verb.REJECT,
+    Subject.INITIATIVE: Verb.REJECT,
+    Subject.DISCOVERED_TASK: Verb.REJECT,
+    Subject.NOTE: Verb.REJECT,
+    Subject.NOTE_PROMOTION: Verb.REJECT,
+    Subject.CONFLICT: Verb.KEEP,
     **dict.fromkeys(ABOUT, Verb.REJECT),
 }
 
@@ -173,6 +196,8 @@ WORDED = {
     Subject.QUESTION,
     Subject.EXHAUSTED,
     Subject.SCOPE_EXPANSION,
+    Subject.ESCALATED,
+    Subject.CONFLICT,
 }
 
 

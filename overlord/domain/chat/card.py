@@ -234,6 +234,8 @@ def decision_card(decision: Decision, job: Job | None, place: Place, value: Valu
     parts: list[Part] = [Heading(text)]
     if job is not None:
         parts.append(Paragraph((place.issue(job), f"  {cut(job.issue.title, _TITLE)}")))
+    elif decision.space and decision.space not in decision.title:
+        parts.append(Paragraph((decision.space,)))
     parts += parts_of(decision.body)
     if decision.patterns:
         parts.append(Paragraph((_wants(decision), *_joined(decision.patterns))))
@@ -246,11 +248,8 @@ def decision_card(decision: Decision, job: Job | None, place: Place, value: Valu
             )
         )
     worded = " · or reply here, in words" if Verb.REPLY in decision.verbs else ""
-    parts.append(
-        Note(
-            f"Blocks {decision.blocks} · suggested: {label_for(decision.subject, decision.verbs[0])}{worded}"
-        )
-    )
+    blocks = f"Blocks {decision.blocks} · " if decision.blocks else ""
+    parts.append(Note(f"{blocks}suggested: {label_for(decision.subject, decision.verbs[0])}{worded}"))
     subject = decision.subject
     does = [(Bold(label_for(subject, verb)), f": {consequence_of(subject, verb)}") for verb in decision.verbs]
     parts.append(Bullets(tuple(does)))
@@ -296,7 +295,8 @@ def answers_of(decision: Decision, value: ValueOf) -> list[Button]:
         if verb in _WORDED:
             buttons += _worded(decision, verb, style, value)
         elif verb is Verb.DROP and decision.subject is not Subject.ESCALATED:
-            confirm = f"Drop it? {decision.blocks.capitalize()} ends here."
+            ends = f" {decision.blocks.capitalize()} ends here." if decision.blocks else ""
+            confirm = f"Drop it?{ends}"
             buttons.append(_button(decision, verb, value, ButtonStyle.DANGER, confirm=confirm))
         elif verb is Verb.REJECT and decision.subject in (Subject.GATE, Subject.ESCALATED):
             buttons.append(Button(action=FILL, label="Reject …", value=value(verb, "")))
