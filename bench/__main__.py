@@ -28,6 +28,7 @@ BENCHES = (
     "bench.contracts",
     "bench.turns",
     "bench.init",
+    "bench.escalation",
 )
 
 

@@ -170,7 +170,7 @@ def _initiative(connection: sqlite3.Connection, index: int, made: Made, at: date
             blockers = []
         tasks.link(connection, task, blockers, at=later)
     if made.state not in (S.PROPOSED, S.QUEUED, S.PLANNING):
-        initiatives.change(connection, item.id, at=later, state=S.ACTIVE, actor="slack:U1")
+        initiatives.change(connection, item.id, at=later, state=S.ACTIVE, plan_digest="d", actor="slack:U1")
         initiatives.change(connection, item.id, at=later + timedelta(hours=2), state=made.state)
     if index == 3:
         _ask(connection, item.ref, made.space, f"Plan ready: {len(rows)} tasks for {item.ref}")

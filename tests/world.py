@@ -95,6 +95,7 @@ class World:
             "model": {"base_url": f"{self.model_url}/v1", "name": "scripted", "api_key": self.model.key},
             "sessions": {"grace_s": 1},
             "slack": {"page": ""},
+            "portfolio": {"retrospectives": False},
             "disk": {"least_free_gb": 0, "least_free_files": 0},
             "process": {"python": str(TOOLCHAIN) if TOOLCHAIN.exists() else ""},
         }

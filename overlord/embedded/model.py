@@ -23,7 +23,14 @@ from typing_extensions import override
 
 from overlord.embedded.completion import Completion
 from overlord.embedded.play import Misbehaviour, Play, Turn, say
-from overlord.embedded.reviewer import is_plain_language, is_review, nothing_found, nothing_understood
+from overlord.embedded.reviewer import (
+    is_plain_language,
+    is_retrospective,
+    is_review,
+    nothing_found,
+    nothing_learned,
+    nothing_understood,
+)
 from overlord.embedded.server import cut_connection, serve, until_disconnected
 
 MODEL = "scripted"
@@ -211,6 +218,8 @@ class EmbeddedModel:
             play = nothing_found(opening)
         elif is_plain_language(opening):
             play = nothing_understood()
+        elif is_retrospective(opening):
+            play = nothing_learned()
         else:
             play = next((play for play in reversed(self._played) if play.when and _fits(play, opening)), None)
         if play is None:
@@ -294,7 +303,7 @@ def _error(
 
 def _fits(play: Play, opening: str) -> bool:
     """A play for anything is not for a call without tools: that one has to be named; nor is one that calls tools."""
-    if (is_review(opening) or is_plain_language(opening)) and (
+    if (is_review(opening) or is_plain_language(opening) or is_retrospective(opening)) and (
         play.when is None or any(turn.calls for turn in play.turns)
     ):
         return False

@@ -13,6 +13,8 @@ VETTING = "You review one skill"
 """How a request to read a proposed skill begins."""
 PLAIN_LANGUAGE = "You turn one message"
 """How a request to read a message in plain words begins."""
+RETROSPECTIVE = "# Retrospective"
+"""How a request to look back on a job begins."""
 _QUESTIONS = re.compile(r'source="questions about tests">\n(.*?)\n</', re.DOTALL)
 _FILES = re.compile(r'source="files of this part">\n(.*?)\n</', re.DOTALL)
 
@@ -25,6 +27,16 @@ def is_review(opening: str) -> bool:
 def is_plain_language(opening: str) -> bool:
     """Whether a conversation asks which command a message means."""
     return opening.startswith(PLAIN_LANGUAGE)
+
+
+def is_retrospective(opening: str) -> bool:
+    """Whether a conversation asks what a job teaches."""
+    return opening.startswith(RETROSPECTIVE)
+
+
+def nothing_learned() -> Play:
+    """A reader that finds nothing to note."""
+    return Play(turns=(say(json.dumps({"notes": []})),))
 
 
 def nothing_understood() -> Play:

@@ -8,8 +8,9 @@ from overlord.domain.answers import consequence_of, label_of
 from overlord.domain.budgets.budget import NANO, cost_text, usd_text
 from overlord.domain.chat.lines import facts, happened, look_at, since, words
 from overlord.domain.conversation.decision_words import answer_ref
-from overlord.domain.conversation.pull_card import state_in_words
+from overlord.domain.conversation.pull_card import LEAD, state_in_words
 from overlord.domain.inquiry import age_text
+from overlord.domain.job import JobState
 from overlord.domain.session import with_models
 from overlord.domain.text.plain import size_text
 from overlord.domain.view.span import Bold, Code, Command, Issue, Mark, Span
@@ -27,6 +28,11 @@ from overlord.queries.job_status import (
 _NAMES = {RoleState.DONE: "done", RoleState.AT_WORK: "at work", RoleState.TO_COME: "to come"}
 
 
+def _state(status: JobStatus) -> str:
+    is_planned = status.state is JobState.COMPLETED and status.contract == LEAD
+    return "planned" if is_planned else state_in_words(status.state)
+
+
 def job_status_view(status: JobStatus) -> View:
     """All of it; what a contract of one phase and one role has none of is left out."""
     title = f"Job {status.job}: {status.repository}#{status.issue}"
@@ -34,7 +40,7 @@ def job_status_view(status: JobStatus) -> View:
     parts: list[Part] = [
         Heading(title),
         Paragraph((Issue(status.repository, status.issue), f" {words(status.title)}")),
-        Paragraph((Bold(state_in_words(status.state).capitalize()), reason)),
+        Paragraph((Bold(_state(status).capitalize()), reason)),
         facts(*_standing(status)),
         *_waiting(status),
         Heading("Budgets"),

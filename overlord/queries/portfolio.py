@@ -13,11 +13,19 @@ from overlord.domain.portfolio.priority import Priority
 from overlord.domain.portfolio.task import TaskState
 from overlord.queries.look import Look
 from overlord.store.knowledge import notes
-from overlord.store.portfolio import board, cycles, escalations, initiatives
-from overlord.store.portfolio.board import FileTrouble, OpenQuestion
+from overlord.store.portfolio import board, cycles, escalations, files, initiatives
+from overlord.store.portfolio.board import OpenQuestion
 
 MOST_ENDED = 10
 """Of those that ended, the last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileTrouble:
+    """A file that people edit, and why it cannot be read."""
+
+    path: str
+    trouble: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +44,7 @@ class InitiativeLine:
     waits: str
     """Why nothing of it goes on now; empty where it does."""
     questions: tuple[int, ...]
-    """The decisions about it, and about its escalations, that wait for a person."""
+    """The decisions about it, its escalations and its tasks that wait for a person."""
     cost: Cost
     nusd_budget: int | None
     token_budget: int | None
@@ -119,7 +127,7 @@ def _ended_at(initiative: Initiative) -> datetime:
 def lines(look: Look, chosen: Sequence[Initiative]) -> tuple[InitiativeLine, ...]:
     """Each of these in a line, read at once for all: those that go on by urgency, then the others as they come."""
     done, spent = board.progress(look.connection), _spent(look, chosen)
-    waiting, asked = _escalations(look), board.asked(look.connection)
+    waiting, asked = _escalations(look), _asked(look)
     found = list[InitiativeLine]()
     for item in chosen:
         about = Waiting.of(item, waiting.get(item.id, ()), asked)
@@ -136,7 +144,8 @@ class Waiting:
     escalations: tuple[Escalation, ...]
     own: tuple[OpenQuestion, ...]
     """What a person is asked of the initiative itself."""
-    of_escalations: tuple[OpenQuestion, ...]
+    of_others: tuple[OpenQuestion, ...]
+    """Of its escalations and its tasks."""
 
     @classmethod
     def of(
@@ -148,7 +157,10 @@ class Waiting:
         return cls(
             escalations=tuple(waiting),
             own=tuple(asked.get(initiative.ref, ())),
-            of_escalations=tuple(question for item in waiting for question in asked.get(item.ref, ())),
+            of_others=(
+                *(question for item in waiting for question in asked.get(item.ref, ())),
+                *asked.get(f"{initiative.ref}*", ()),
+            ),
         )
 
     @property
@@ -170,6 +182,16 @@ def _spent(look: Look, chosen: Sequence[Initiative]) -> dict[int, Cost]:
     ids = list(found)
     for start in range(0, len(ids), _AT_ONCE):
         found |= board.spent(look.connection, ids[start : start + _AT_ONCE])
+    return found
+
+
+def _asked(look: Look) -> dict[str, list[OpenQuestion]]:
+    """What people are asked, by what it is about; what it is of a task under its initiative with a star, too."""
+    found = board.asked(look.connection)
+    for about, items in list(found.items()):
+        owner, _, task = about.partition(".")
+        if task:
+            found.setdefault(f"{owner}*", []).extend(items)
     return found
 
 
@@ -200,7 +222,7 @@ def _line(
         tasks_done=done.get(TaskState.DONE, 0),
         tasks_all=sum(many for state, many in done.items() if state is not TaskState.CANCELLED),
         waits="" if initiative.has_ended else initiative.waits or waiting.why,
-        questions=tuple(item.decision_id for item in (*waiting.own, *waiting.of_escalations)),
+        questions=tuple(item.decision_id for item in (*waiting.own, *waiting.of_others)),
         cost=cost,
         nusd_budget=nusd,
         token_budget=tokens,
@@ -264,8 +286,9 @@ def last_cycle(look: Look) -> LastCycle | None:
 
 def troubles(look: Look, space: str = "") -> tuple[FileTrouble, ...]:
     """The files that people edit and that cannot be read: of a repository, or of all that may be seen."""
-    found = board.troubles(look.connection)
-    return tuple(item for item in found if _is_of(look, _space_of(item.path), space))
+    found = files.troubled(look.connection)
+    shown = (item for item in found if _is_of(look, _space_of(item.path), space))
+    return tuple(FileTrouble(path=item.path, trouble=item.trouble) for item in shown)
 
 
 def _space_of(path: str) -> str:

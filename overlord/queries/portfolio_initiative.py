@@ -12,13 +12,13 @@ from overlord.domain.event_description import describe_event
 from overlord.domain.inquiry import HistoryLine
 from overlord.domain.job import JobState
 from overlord.domain.portfolio.escalation import Escalation
-from overlord.domain.portfolio.initiative import Initiative, InitiativeState
+from overlord.domain.portfolio.initiative import Initiative
 from overlord.domain.portfolio.priority import Priority
 from overlord.domain.portfolio.task import ENDED, Task, TaskState
 from overlord.errors import NotFound
 from overlord.queries.look import Look
 from overlord.queries.portfolio import InitiativeLine, lines
-from overlord.store.portfolio import board, escalations, initiatives, tasks
+from overlord.store.portfolio import board, escalations, initiatives, plan_drafts, tasks
 from overlord.store.portfolio.board import LinkedTask, OpenQuestion, WorkedJob
 
 MOST_TOLD = 300
@@ -48,6 +48,8 @@ class TaskLine:
     job_id: int | None
     job_state: JobState | None
     pull_number: int | None
+    decision_id: int | None = None
+    """What a person is asked of it, the oldest."""
     is_hidden: bool = False
 
 
@@ -130,21 +132,10 @@ def task_story(look: Look, task: Task) -> TaskStory:
 
 def _plan(look: Look, initiative: Initiative) -> tuple[str, bool]:
     """The plan in words, and whether it is only proposed."""
-    path = f"spaces/{initiative.space.casefold()}/plans/{initiative.slug}/plan.md"
-    kept = board.file_text(look.connection, path)
-    if kept and initiative.state is not InitiativeState.PLANNING:
-        return kept, False
     proposed = board.proposed_plan(look.connection, initiative.id)
-    return (_prose(proposed), True) if proposed else (kept, False)
-
-
-def _prose(draft: str) -> str:
-    """A draft's words: it may be kept with its tasks."""
-    try:
-        found = json.loads(draft)
-    except ValueError:
-        return draft
-    return str(found.get("text", "")) if isinstance(found, dict) else draft
+    if proposed and not initiative.has_ended:
+        return proposed, True
+    return plan_drafts.text_of(look.connection, initiative), False
 
 
 def _questions(look: Look, about: Collection[str]) -> tuple[OpenQuestion, ...]:
@@ -164,22 +155,41 @@ def _task_lines(
     for first, second in board.links_at(look.connection, initiative_id):
         blockers.setdefault(second.id, []).append(first)
         blocked.setdefault(first.id, []).append(second)
-    last = {job.task_number: job for job in worked}
-    return tuple(
-        _task_line(look, task, blockers.get(task.id, ()), blocked.get(task.id, ()), last.get(task.number))
-        for task in found
+    last, asked = {job.task_number: job for job in worked}, board.asked(look.connection)
+    found_lines = list[TaskLine]()
+    for task in found:
+        around = blockers.get(task.id, ()), blocked.get(task.id, ())
+        line = _task_line(task, *around, last.get(task.number))
+        questions = asked.get(task.ref)
+        line = replace(line, decision_id=questions[0].decision_id) if questions else line
+        found_lines.append(line if look.sees(task.space) else _hidden(line))
+    return tuple(found_lines)
+
+
+def _hidden(line: TaskLine) -> TaskLine:
+    """Its number and how far it is, and not a word of it."""
+    return replace(
+        line,
+        space="",
+        subject="",
+        waits="",
+        issue_number=None,
+        job_id=None,
+        job_state=None,
+        pull_number=None,
+        decision_id=None,
+        is_hidden=True,
     )
 
 
 def _task_line(
-    look: Look,
     task: Task,
     blockers: Sequence[LinkedTask],
     blocked: Sequence[LinkedTask],
     job: WorkedJob | None,
 ) -> TaskLine:
     left = [item.ref for item in blockers if item.state not in ENDED]
-    line = TaskLine(
+    return TaskLine(
         ref=task.ref,
         number=task.number,
         space=task.space,
@@ -195,10 +205,6 @@ def _task_line(
         job_state=job.state if job is not None else None,
         pull_number=job.pull_number if job is not None else None,
     )
-    if look.sees(task.space):
-        return line
-    no_words = {"space": "", "subject": "", "waits": "", "is_hidden": True}
-    return replace(line, issue_number=None, job_id=None, job_state=None, pull_number=None, **no_words)  # type: ignore[arg-type]
 
 
 def _after(task: Task, left: Sequence[str]) -> str:

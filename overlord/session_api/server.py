@@ -191,8 +191,7 @@ def _application(keeper: SessionApiServer) -> ASGIApp:
             Route(CONTRACT_PATH, call(bootstrap.contract, SessionKind.WORK), methods=["POST"]),
             Route(DISCOVERY_PATH, call(bootstrap.discovery, SessionKind.WORK), methods=["POST"]),
             Route(REPORT_PATH, report, methods=["POST"]),
-            *_model_routes(call),
-            *portfolio_routes(call),
+            *(*_model_routes(call), *portfolio_routes(call)),
             Route(MCP_PATH + "/{name}", call(mcp.mcp, SessionKind.WORK), methods=["POST"]),
         ],
         exception_handlers={

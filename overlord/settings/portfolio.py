@@ -37,6 +37,8 @@ class Portfolio(Section):
     """Planning sessions at once, in one repository."""
     path_leases: bool
     """Whether jobs whose scopes overlap wait for each other."""
+    retrospectives: bool
+    """Whether each job that ended is looked back on, for notes."""
 
     @field_validator("schedule", mode="before")
     @classmethod

@@ -10,7 +10,7 @@ from overlord.domain.text.plain import plain_line
 from overlord.errors import Refused
 from overlord.store import jobs
 from overlord.store.bootstrap import issue_requests
-from overlord.store.portfolio import initiatives
+from overlord.store.portfolio import facts, initiatives
 from overlord.verbs import commands
 
 MOST_TITLE = 100
@@ -29,6 +29,9 @@ def request_plan(
     """
     if initiative.has_ended:
         raise Refused(f"{initiative.ref} is {initiative.state}: there is nothing to plan any more")
+    facts.mark_processed(connection, initiative.space, initiative.issue_number)
+    if initiative.issue_number is not None and initiative.issue_request_id is not None:
+        issue_requests.try_again(connection, initiative.issue_request_id)
     changes: dict[str, object] = {"state": InitiativeState.PLANNING, "waits": ""}
     if initiative.plan_digest:
         changes["replan"] = reason or initiative.replan

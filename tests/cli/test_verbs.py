@@ -358,7 +358,10 @@ def test_the_briefing_is_told(overlord: Overlord, filled: Filled) -> None:
 
     filled(day)
     out = overlord("briefing").out
-    assert "BLOCKERS (1)\n- 1: acme/calc#7: the Minion says it cannot go on · blocks this job" in out
+    assert (
+        "BLOCKERS (1)\n  1: [acme/calc#1] acme/calc#7: the Minion says it cannot go on\n    Suggested: Try again\n    Blocks: this job\n"
+        in out
+    )
     assert re.search(r"\n  overlord answer 1 retry +# Try again: ", out)
     assert "Failed or ended (1)\n- acme/calc#2 second #9 (not needed)\n" in out
     assert "Failed" not in overlord("briefing", "--hours", "0").out

@@ -1,16 +1,22 @@
 """The Home tab: what waits, what is worked on, what comes next and what it costs, for whoever opens it; answered there."""
 
+import json
+import sqlite3
 from collections.abc import AsyncIterator
 
 import pytest
 
 from overlord.domain.decision import DecisionState, Verb
 from overlord.domain.job import JobState
+from overlord.domain.portfolio.initiative import InitiativeState
 from overlord.embedded.chat.record import View
 from overlord.embedded.play import blocked
+from overlord.store.portfolio import initiatives
 from tests.chatting import Talk
 from tests.memory.talk import made_memory_talk
+from tests.portfolio_filled import SAMPLE, initiative_of
 from tests.pressing import WORK, decision, stuck
+from tests.records import NOW
 
 
 @pytest.fixture
@@ -121,3 +127,28 @@ async def test_an_app_without_the_tab_works_on(talk: Talk) -> None:
     talk.world.model_will(*WORK)
     await talk.press(talk.card("Blocker 1"), "Try again")
     assert (await talk.world.job()).state is JobState.IN_REVIEW
+
+
+async def test_it_shows_the_portfolio_with_the_way_to_the_board() -> None:
+    where = "https://overlord.example.com"
+
+    def rest(connection: sqlite3.Connection) -> None:
+        """Twelve that a person lets rest: nothing of them is begun."""
+        for number in range(12):
+            made = initiatives.add(connection, initiative_of(SAMPLE[0], number, NOW))
+            assert made is not None
+            initiatives.change(
+                connection, made.id, at=NOW, state=InitiativeState.PAUSED, waits="paused <!channel>"
+            )
+
+    async with made_memory_talk(page={"url": where}) as talk:
+        await opened(talk)
+        await talk.world.overlord.parts.database.write("by hand", rest)
+        view = await opened(talk)
+        assert "Portfolio (12)" in view.plain and "2 more: /overlord portfolio" in view.plain
+        assert "The program starts in half a second: paused; waits: paused" in view.plain
+        assert labels(view) == ["Open the board", "What is known"]
+        shown = json.dumps(view.spec)
+        assert f"{where}/initiatives/i1" in shown and f"{where}/portfolio" in shown
+        assert '"broadcast"' not in shown, "nobody is called by somebody's words"
+        assert len(view.spec["blocks"]) <= 100

@@ -9,8 +9,10 @@ from overlord.domain.portfolio.discovered import question
 from overlord.domain.portfolio.initiative import InitiativeState
 from overlord.domain.portfolio.task import TaskState
 from overlord.embedded.play import call, submit
+from overlord.engine.portfolio import files, lead_job
 from overlord.store import decisions, jobs, ledger
-from overlord.store.portfolio import initiatives, tasks
+from overlord.store.contracts import plan_files
+from overlord.store.portfolio import initiatives, plan_drafts, tasks
 from overlord.verbs import commands
 from overlord.verbs.plan import request_plan
 from tests.domain.test_plan import a_task
@@ -231,3 +233,61 @@ async def test_what_a_person_says_of_discovered_work_is_done() -> None:
             TaskState.PENDING,
             TaskState.CANCELLED,
         ]
+
+
+async def test_an_edit_that_a_stop_left_half_asked_is_asked_about_all_the_same() -> None:
+    async with made_memory_world() as world:
+        await world.start()
+        await planned(world)
+        shown = await gate(world)
+
+        def half(connection: Any) -> None:
+            at, [first, _] = world.clock.now(), tasks.of_initiative(connection, 1)
+            tasks.change(connection, first.id, at=at, actor="cli:ada", subject="Make add() add up")
+            draft = plan_drafts.of_job(connection, 1)
+            assert draft is not None
+            plan_drafts.adopt_edit(connection, draft, draft.text)
+            made = lead_job.refreshed(connection, draft)
+            plan_files.put(connection, 1, made, session_id="people", at=at)
+
+        await world.overlord.parts.database.write("by hand", half)
+        world.overlord.wakeup.notify()
+        await world.settle()
+        asked = await gate(world)
+        assert asked.id != shown.id
+        assert "Make add() add up" in asked.body
+
+
+async def test_a_plan_of_an_initiative_that_was_given_up_is_not_gone_by() -> None:
+    async with made_memory_world() as world:
+        await world.start()
+        await planned(world)
+
+        def give_up(connection: Any) -> None:
+            initiatives.change(connection, 1, at=world.clock.now(), state=InitiativeState.CANCELLED)
+
+        await world.overlord.parts.database.write("by hand", give_up)
+        await world.answer(await gate(world), Verb.APPROVE)
+        await world.settle()
+        assert (await world.job()).state is JobState.CANCELLED, await world.transcript()
+        assert (await world.read(initiatives.get, 1)).state is InitiativeState.CANCELLED
+        assert set((await states(world)).values()) == {"proposed"}
+
+
+async def test_what_a_person_writes_in_plan_md_while_it_waits_is_the_plan() -> None:
+    async with made_memory_world() as world:
+        await world.start()
+        await planned(world)
+        initiative = await world.read(initiatives.get, 1)
+        place = world.root / "home/spaces" / REPO / "plans" / initiative.slug
+        proposed = (place / "plan.md").read_text()
+        (place / "plan.md").write_text(proposed.replace("Mend add", "Rewrite add"))
+        await files.look(world.overlord.parts)
+        world.overlord.wakeup.notify()
+        await world.settle()
+        asked = await gate(world)
+        assert "Rewrite add" in asked.body, asked.body
+        assert "Changed since you looked" in asked.body
+        await world.answer(asked, Verb.APPROVE)
+        await world.settle()
+        assert "Rewrite add" in (place / "plan.md").read_text()

@@ -4,18 +4,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from overlord.domain.budgets.budget import cost_text
-from overlord.domain.chat.card import KIND_NAMES, Place, ValueOf, answers_of
+from overlord.domain.chat.card import KIND_NAMES, OPEN, Place, ValueOf, answers_of
 from overlord.domain.chat.lines import Line, caps_of, issue_of, listed, paused, words
 from overlord.domain.conversation.pull_card import state_of
 from overlord.domain.decision import Decision
 from overlord.domain.inquiry import Costs, JobView, OpenDecision, Queue, Status, age_text
 from overlord.domain.job import JobState
 from overlord.domain.text.plain import count
-from overlord.domain.view.span import Bold, Code, Mark
-from overlord.domain.view.view import Bullets, Buttons, Heading, Note, Paragraph, Part, Rule, View
+from overlord.domain.view.span import Bold, Code, Link, Mark
+from overlord.domain.view.view import Bullets, Button, Buttons, Heading, Note, Paragraph, Part, Rule, View
 
 MOST_SHOWN = 10
 """Decisions; how many more there are is said."""
+_TITLE = 80
 _AT_WORK = frozenset({JobState.RUNNING, JobState.EVALUATING})
 
 ValuesOf = Callable[[Decision], ValueOf]
@@ -32,6 +33,23 @@ class HomeView:
     """Of the last seven days, today first."""
     proposals: int
     """How many wait for a person."""
+    portfolio: tuple["HomeInitiative", ...] = ()
+    """The initiatives that go on, those that are worked on first."""
+    page: str = ""
+    """Where people find the operator's page; empty where nobody said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomeInitiative:
+    """An initiative, in a line."""
+
+    ref: str
+    space: str
+    title: str
+    state: str
+    tasks_done: int
+    tasks_all: int
+    waits: str
 
 
 def home_message(view: HomeView, place: Place, values: ValuesOf) -> View:
@@ -46,6 +64,7 @@ def home_message(view: HomeView, place: Place, values: ValuesOf) -> View:
     if view.proposals:
         parts.append(Note(f"{count(view.proposals, 'proposal')} to decide: /overlord proposals"))
     parts += [Rule(), *_error_parts(view.status)]
+    parts += _portfolio(view)
     parts += _jobs(view.status.jobs)
     parts += _queue(view.queue)
     parts += [Rule(), Heading("Spent"), *_spent(view.costs)]
@@ -83,6 +102,30 @@ def _error_parts(status: Status) -> list[Part]:
         what = "cannot be found" if trouble.is_gone else "gives trouble"
         parts.append(Paragraph(("⚠️ ", Bold(trouble.name), f" {what}: {words(trouble.trouble)}")))
     return parts
+
+
+def _portfolio(view: HomeView) -> list[Part]:
+    """The initiatives, and the way to the board; nothing where there is no initiative."""
+    if not view.portfolio:
+        return []
+    lines = tuple(_initiative(item, view.page) for item in view.portfolio[:MOST_SHOWN])
+    parts: list[Part] = [Heading(f"Portfolio ({len(view.portfolio)})"), Bullets(lines)]
+    if (more := len(view.portfolio) - MOST_SHOWN) > 0:
+        parts.append(Note(f"{more} more: /overlord portfolio"))
+    if view.page:
+        buttons = (
+            Button(action=OPEN, label="Open the board", url=f"{view.page}/portfolio"),
+            Button(action=OPEN, label="What is known", url=f"{view.page}/knowledge"),
+        )
+        parts.append(Buttons(buttons))
+    return parts
+
+
+def _initiative(item: HomeInitiative, page: str) -> Line:
+    name = Link(f"{page}/initiatives/{item.ref}", item.ref) if page else Bold(item.ref)
+    tasks = f", {item.tasks_done} of {count(item.tasks_all, 'task')} done" if item.tasks_all else ""
+    waits = f"; waits: {words(item.waits)}" if item.waits else ""
+    return (name, "  ", Code(item.space), f" {words(item.title, _TITLE)}: {item.state}{tasks}{waits}")
 
 
 def _jobs(jobs: Sequence[JobView]) -> list[Part]:

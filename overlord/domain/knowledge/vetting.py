@@ -18,6 +18,12 @@ from overlord.domain.text.secret_detection import redacted
 MOST_QUESTION_CHARS = 500
 LEAST_CHARS = 3
 _BLANKS = re.compile(r"[ \t]+$", re.MULTILINE)
+_LOWERS = re.compile(
+    r"\b(?:skip|disable|delete|remove|ignore|bypass|loosen|weaken|silence|suppress|grant|widen|approve|turn off|leave out)"
+    r"(?:s|d|ed|ing)?\b[^.\n]{0,60}?\b(?:tests?|checks?|lint(?:er|ers|ing)?|reviews?|scopes?|gates?|approvals?|budgets?|plans?)\b",
+    re.IGNORECASE,
+)
+"""Words that have less looked at, or more allowed."""
 _EMPTY_LINES = re.compile(r"\n{3,}")
 
 
@@ -73,4 +79,6 @@ def _harm(text: str) -> tuple[str, str]:
     if reject is not None:
         return f"the note could harm whoever follows it ({reject.rule}): {reject.message}", ""
     flag = next((item for item in found if item.level is Level.FLAG), None)
-    return "", f"{flag.message} ({flag.rule})" if flag is not None else ""
+    if flag is not None:
+        return "", f"{flag.message} ({flag.rule})"
+    return "", "It is about checks that are left out, or what is allowed." if _LOWERS.search(text) else ""

@@ -23,6 +23,14 @@ def _cited(data: Mapping[str, Json]) -> str:
     return f" from {data['cites']}" if data.get("cites") else ""
 
 
+def _retrospective(data: Mapping[str, Json]) -> str:
+    if not data["notes"]:
+        return "a retrospective of the job found nothing to note"
+    refs = data.get("refs")
+    named = f" ({', '.join(map(str, refs))})" if isinstance(refs, list) else ""
+    return f"a retrospective of the job wrote {_number(data['notes'], 'note')}{named}"
+
+
 SENTENCES: Mapping[E, Callable[[Mapping[str, Json]], str]] = {
     E.PLAN_ACCEPTED: lambda d: f"the plan of {d['initiative']} was approved ({_number(d['tasks'], 'task')})",
     E.PLAN_PROPOSED: lambda d: (
@@ -62,7 +70,7 @@ SENTENCES: Mapping[E, Callable[[Mapping[str, Json]], str]] = {
     E.NOTE_CONTRADICTED: lambda d: f"note {d['note']} was contradicted: {d['text']}",
     E.RULE_ADDED: lambda d: f"rule {d['rule']} was made: {d['question']}",
     E.RULE_REVOKED: lambda d: f"rule {d['rule']} was revoked",
-    E.RETROSPECTIVE_WRITTEN: lambda d: f"a retrospective of the job wrote {_number(d['notes'], 'note')}",
+    E.RETROSPECTIVE_WRITTEN: _retrospective,
     E.CYCLE_RAN: lambda d: f"a cycle of the portfolio ran ({d['trigger']}): {_number(d['acts'], 'act')}",
     E.DAY_BRIEFED: lambda d: f"the briefing of {d['day']} was written",
     E.FILE_REFUSED: lambda d: f"{d['path']} cannot be read: {d['trouble']}",

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from minion.protocol import PlannedTask, ProposedPlan
+from overlord.domain.portfolio.files.plan_file import planned, seen
 from overlord.domain.portfolio.graph import circle
 from overlord.domain.portfolio.initiative import Initiative
 from overlord.domain.portfolio.plan_task import Bounds, clean, folded, line, problems_of
@@ -59,7 +60,7 @@ def judged(proposed: ProposedPlan, ground: PlanGround) -> PlanFound:
         return PlanFound(text=ground.text, tasks=(), still_holds=True, problems=problems)
     known = {name.casefold(): name for name in ground.spaces}
     tasks = tuple(_in_space(clean(task), ground.initiative.space, known) for task in proposed.tasks)
-    text = visible(proposed.text).strip()
+    text = seen(planned(visible(proposed.text)))[0].prose  # as its file will be read
     problems = tuple(_problems(text, tasks, ground))
     if len(problems) > MOST_PROBLEMS:
         more = f"There are {len(problems) - MOST_PROBLEMS} more problems."

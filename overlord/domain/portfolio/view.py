@@ -8,7 +8,7 @@ from functools import cached_property
 
 from minion.protocol import Scope
 from overlord.domain.budgets.budget import Cost
-from overlord.domain.decision import Decision
+from overlord.domain.decision import Decision, Subject
 from overlord.domain.job import JobId, JobState
 from overlord.domain.portfolio.escalation import Escalation
 from overlord.domain.portfolio.files.goals import Goal
@@ -92,14 +92,14 @@ class PortfolioView:
     initiatives: Sequence[Initiative]
     """Those that have not ended."""
     tasks: Sequence[Task]
-    """Those of these initiatives."""
+    """Those of these initiatives, and those of ended ones that are still worked on."""
     links: Sequence[TaskLink] = ()
     done: frozenset[int] = frozenset()
     """Rows of tasks that are done or cancelled and that another one waits for."""
     escalations: Sequence[Escalation] = ()
     """Unresolved ones."""
     jobs: Mapping[tuple[str, int], JobView] = field(default_factory=dict)
-    """The last job of each issue, by repository and number."""
+    """The last job of each task's and each planned initiative's issue, by repository and number; none whose end was taken note of."""
     open_jobs: Sequence[tuple[str, JobView]] = ()
     """Open jobs that are no task's, by repository."""
     answered: Sequence[Decision] = ()
@@ -113,6 +113,8 @@ class PortfolioView:
     raised: frozenset[str] = frozenset()
     """What was ever asked about, by the `about` of its decision."""
     conflicts: Sequence[Conflict] = ()
+    edited_plans: frozenset[int] = frozenset()
+    """Active initiatives whose plan.md a person changed since its plan was made."""
     troubles: Mapping[int, str] = field(default_factory=dict)
     """By task that is in progress, why its issue was not opened or not taken up."""
     lead_troubles: Mapping[int, str] = field(default_factory=dict)
@@ -145,13 +147,17 @@ class PortfolioView:
         """The last job of an issue."""
         return self.jobs.get((space, issue_number)) if issue_number is not None else None
 
-    def is_asked(self, about: str) -> bool:
-        """Whether a person is asked about it now."""
-        return about in self._asked_about
+    def is_asked(self, about: str, *, but: Subject | None = None) -> bool:
+        """Whether a person is asked about it now, something else than `but`."""
+        subjects = self._asked_about.get(about, frozenset())
+        return bool(subjects - {but})
 
     @cached_property
-    def _asked_about(self) -> frozenset[str]:
-        return frozenset(about for _, about in self.asked)
+    def _asked_about(self) -> Mapping[str, frozenset[str]]:
+        found = dict[str, frozenset[str]]()
+        for subject, about in self.asked:
+            found[about] = found.get(about, frozenset()) | {subject}
+        return found
 
     def blocking(self, task: Task) -> Escalation | None:
         """The escalation without which a task cannot go on."""

@@ -7,9 +7,10 @@ from functools import partial
 import structlog
 
 from overlord.domain.chat.card import ValueOf
-from overlord.domain.chat.home_tab import HomeView, home_message, refused_home
+from overlord.domain.chat.home_tab import HomeInitiative, HomeView, home_message, refused_home
 from overlord.domain.decision import Decision
 from overlord.domain.identifiers import ChannelId, UserId
+from overlord.domain.portfolio.initiative import InitiativeState as S
 from overlord.domain.proposals.proposal import ProposalStatus
 from overlord.domain.view.view import View
 from overlord.engine.chat import approvers
@@ -20,9 +21,12 @@ from overlord.engine.runtime.progress import Progress
 from overlord.errors import ChatRefused, ChatUnavailable
 from overlord.failpoints import Failpoint
 from overlord.queries import overview
+from overlord.queries.look import Look
+from overlord.queries.portfolio import lines
 from overlord.store.chat import buttons, home_tabs, messages
 from overlord.store.chat.home_tabs import ChatHome
 from overlord.store.chat.messages import MessageKind
+from overlord.store.portfolio import initiatives
 from overlord.store.proposals import proposals
 
 log = structlog.get_logger()
@@ -78,9 +82,31 @@ def _made(
         queue=overview.queue(connection, settings, at=at),
         costs=overview.cost(connection, settings, at=at, days=DAYS),
         proposals=sum(item.status is ProposalStatus.PENDING for item in proposals.unfinished(connection)),
+        portfolio=_portfolio(Look(connection=connection, current_settings=lambda: settings, at=at)),
+        page=settings.page.url,
     )
     shown = home_message(view, chat_output.place, partial(_values, connection, chat_output.channel))
     return stamp, chat_view(shown, web=chat_output.place.web)
+
+
+_ORDER = (S.ACTIVE, S.PLANNING, S.PROPOSED, S.QUEUED, S.PAUSED)
+
+
+def _portfolio(look: Look) -> tuple[HomeInitiative, ...]:
+    """The initiatives that have not ended: those that are worked on first."""
+    found = lines(look, initiatives.unfinished(look.connection))
+    return tuple(
+        HomeInitiative(
+            ref=line.ref,
+            space=line.space,
+            title=line.title,
+            state=line.state,
+            tasks_done=line.tasks_done,
+            tasks_all=line.tasks_all,
+            waits=line.waits,
+        )
+        for line in sorted(found, key=lambda line: _ORDER.index(line.state))
+    )
 
 
 def _values(connection: sqlite3.Connection, channel: ChannelId, decision: Decision) -> ValueOf:

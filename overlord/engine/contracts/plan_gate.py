@@ -22,12 +22,12 @@ EDITED = "people"
 
 
 def is_due(connection: sqlite3.Connection) -> bool:
-    """Whether a plan that a person was shown is another one by now, or an approved one is still to be written to its file."""
+    """Whether a plan that a person was shown is another one by now, or one is still to be written to its file."""
     return bool(lead_job.edited(connection)) or lead_job.files_are_behind(connection)
 
 
 async def step(parts: Parts) -> Progress:
-    """Ask anew where a plan was edited, and write down what was approved."""
+    """Ask anew where a plan was edited, and write plans to their files."""
     edited = await parts.database.read(lead_job.edited)
     for job, draft in edited:
         await _ask_anew(parts, job, draft)
@@ -42,7 +42,7 @@ async def _ask_anew(parts: Parts, job: Job, draft: PlanDraft) -> None:
     by the draft, which says that it was not asked about."""
 
     def adopt(connection: sqlite3.Connection) -> None:
-        plan_drafts.adopt_edit(connection, draft, lead_job.edited_text(connection, draft))
+        plan_drafts.adopt_edit(connection, draft, plan_drafts.edited_text(connection, draft))
         known = plan_drafts.of_job(connection, job.id)
         assert known is not None, "a draft is never removed"
         made = lead_job.refreshed(connection, known)

@@ -60,8 +60,9 @@ def _place(connection: sqlite3.Connection, asked: IssueRequest) -> int | None:
 
 
 async def _refuse(parts: Parts, asked: IssueRequest, why: str) -> None:
+    at = parts.clock.now()
     await parts.database.write(
-        Failpoint.ISSUE_REQUEST_SETTLED, lambda c: issue_requests.refused(c, asked.id, why.rstrip("."))
+        Failpoint.ISSUE_REQUEST_SETTLED, lambda c: opened_issue.refused(c, asked, why, at=at)
     )
 
 
@@ -69,10 +70,11 @@ def _settle(connection: sqlite3.Connection, parts: Parts, asked: IssueRequest, n
     """The issue is known by its number before its job begins, which tells by that what it is for."""
     at = parts.clock.now()
     issue_requests.opened(connection, asked.id, issue_number=number, at=at)
-    opened_issue.note(connection, asked, number, at=at)
+    if not opened_issue.note(connection, asked, number, at=at):
+        return  # what it was for was given up meanwhile: it is closed again
     try:
         wish = work_on(connection, asked.space, number, actor=asked.actor, at=at)
     except Refused as error:
-        issue_requests.refused(connection, asked.id, str(error).rstrip("."))
+        opened_issue.refused(connection, asked, str(error), at=at)
     else:
         issue_requests.wished(connection, asked.id, wish.id)

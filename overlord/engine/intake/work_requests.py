@@ -20,6 +20,7 @@ from overlord.engine.runtime.progress import Progress
 from overlord.errors import ForgeMissing, ForgeRefused, ForgeUnavailable, Refused
 from overlord.failpoints import Failpoint
 from overlord.store import jobs
+from overlord.store.portfolio import cycles
 from overlord.store.spaces import pauses, spaces, work_requests
 from overlord.store.spaces.work_requests import WorkRequest, WorkRequestState
 from overlord.verbs import commands
@@ -128,4 +129,6 @@ def _claim(parts: Parts, wished: WorkRequest, issue: Issue, base: str, connectio
 
 def _refuse(parts: Parts, wished: WorkRequest, why: str, connection: sqlite3.Connection) -> None:
     text = f"{why[:1].upper()}{why[1:].rstrip('.')}."
-    work_requests.answer(connection, wished.id, WorkRequestState.REFUSED, text, at=parts.clock.now())
+    at = parts.clock.now()
+    work_requests.answer(connection, wished.id, WorkRequestState.REFUSED, text, at=at)
+    cycles.wake(connection, wished.space, wished.number, at=at)

@@ -30,7 +30,7 @@ def recall(connection: sqlite3.Connection, space: str, about: Iterable[str]) -> 
     """The notes for a session in a repository, whose task has these texts."""
     found = notes.search(connection, " ".join(words_of("\n".join(about))), space=space, limit=40)
     rank = {note.id: place for place, note in enumerate(found)}
-    always = [note for kind in _ALWAYS for note in notes.counting_of(connection, space, kind, limit=100)]
+    always = [note for kind in _ALWAYS for note in notes.counting_of(connection, space, kind, limit=30)]
     always.sort(key=lambda note: (not note.space, rank.get(note.id, len(rank)), -note.id))
     fitting = sorted(found, key=lambda note: not note.space)
     chosen = _cut(dict.fromkeys([*always[:MOST_ALWAYS], *fitting, *always]))

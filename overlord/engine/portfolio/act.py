@@ -7,8 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from overlord.domain.conversation.issue_request import RequestKind, RequestOptions
-from overlord.domain.decision import Decision, DecisionKind, Subject, Verb
+from overlord.domain.decision import Decision, Subject, Verb
 from overlord.domain.event import OVERLORD
+from overlord.domain.job import JobState
 from overlord.domain.portfolio.cycle.action import (
     Action,
     Applied,
@@ -18,18 +19,19 @@ from overlord.domain.portfolio.cycle.action import (
     ChangeTask,
     NoteJob,
     OpenInitiative,
+    Replan,
     RequestPlan,
     SayWaits,
 )
 from overlord.domain.portfolio.initiative import MOST_TITLE_CHARS, Initiative, InitiativeState
 from overlord.domain.portfolio.task import MOST_SUBJECT_CHARS, Task, TaskState
-from overlord.domain.text.plain import defused_line, plain_line, quoted
+from overlord.domain.text.plain import defused_line, plain_line
 from overlord.engine.portfolio.lead_job import request_plan
 from overlord.engine.portfolio.task_issue import task_issue_text
 from overlord.errors import Refused
-from overlord.store import decisions
+from overlord.store import decisions, jobs
 from overlord.store.bootstrap import issue_requests
-from overlord.store.portfolio import escalations, facts, initiatives, tasks
+from overlord.store.portfolio import endings, facts, initiatives, tasks
 from overlord.verbs.commands import work_on
 
 
@@ -70,20 +72,6 @@ def _open_initiative(acting: Acting, action: OpenInitiative) -> str:
     )
     if made is None:
         return ""
-    if action.is_proposed:
-        _raise(
-            acting,
-            Ask(
-                about=made.ref,
-                space=made.space,
-                subject=Subject.INITIATIVE,
-                kind=DecisionKind.APPROVAL,
-                title=f"{made.ref} {plain_line(made.title, limit=120)}: is this initiative wanted?",
-                body=f"{action.why}\n\n{quoted(action.goal, limit=3000)}",
-                verbs=(Verb.APPROVE, Verb.REJECT),
-                blocks=f"initiative {made.ref}",
-            ),
-        )
     return f"{'proposed' if action.is_proposed else 'opened'} {made.ref}"
 
 
@@ -101,37 +89,36 @@ def _change_initiative(acting: Acting, action: ChangeInitiative) -> str:
         **changes,
     )
     if changed.has_ended:
-        end_initiative(acting.connection, changed, at=acting.at, actor=action.actor or OVERLORD)
+        endings.end_initiative(acting.connection, changed, at=acting.at, actor=action.actor or OVERLORD)
     return f"{changed.ref} is {changed.state}"
 
 
-def end_initiative(
-    connection: sqlite3.Connection, initiative: Initiative, *, at: datetime, actor: str
-) -> None:
-    """What belongs to an initiative that has ended ends with it: tasks that nobody works on, escalations, questions."""
-    reason = f"its initiative is {initiative.state}"
-    for task in tasks.of_initiative(connection, initiative.id):
-        if task.state in (TaskState.PROPOSED, TaskState.PENDING):
-            tasks.change(
-                connection, task.id, at=at, actor=actor, reason=reason, state=TaskState.CANCELLED, waits=""
-            )
-            close_questions(connection, task.ref, at=at)
-    for escalation in escalations.of_initiative(connection, initiative.id):
-        if escalation.is_open and escalation.task_id is None:
-            escalations.withdraw(connection, escalation.id, reason=reason, at=at)
-    close_questions(connection, initiative.ref, at=at)
-
-
-def close_questions(connection: sqlite3.Connection, about: str, *, at: datetime) -> None:
-    """What was asked about it needs no answer any more."""
-    for decision in decisions.about(connection, about):
-        decisions.supersede(connection, decision, at=at)
-
-
 def _request_plan(acting: Acting, action: RequestPlan) -> str:
-    initiative = initiatives.get(acting.connection, action.initiative_id)
-    request_plan(acting.connection, initiative, actor=acting.actor, at=acting.at, reason=action.reason)
+    """Where a job plans it already, it is being planned; where its repository cannot be found, it says so."""
+    connection, at = acting.connection, acting.at
+    initiative = initiatives.get(connection, action.initiative_id)
+    if _is_worked_on(connection, initiative):
+        initiatives.change(connection, initiative.id, at=at, state=InitiativeState.PLANNING, waits="")
+        return f"planning of {initiative.ref}"
+    try:
+        request_plan(connection, initiative, actor=acting.actor, at=at, reason=action.reason)
+    except Refused as error:
+        initiatives.say_waits(connection, initiative.id, plain_line(str(error), limit=200))
+        return ""
     return f"planning of {initiative.ref}"
+
+
+def _is_worked_on(connection: sqlite3.Connection, row: Task | Initiative) -> bool:
+    """Whether a job that waits for nobody is at its issue."""
+    job = jobs.live_for(connection, row.space, row.issue_number) if row.issue_number is not None else None
+    return job is not None and job.state is not JobState.WAITING
+
+
+def _replan(acting: Acting, action: Replan) -> str:
+    changes: dict[str, Any] = {"goal": action.goal} if action.goal else {}
+    changes |= {"replan": action.reason} if action.reason else {}
+    changed = initiatives.change(acting.connection, action.initiative_id, at=acting.at, **changes)
+    return f"{changed.ref} is looked at again: {action.reason}" if action.reason else f"goal of {changed.ref}"
 
 
 def _assign(acting: Acting, action: AssignTask) -> str:
@@ -139,22 +126,27 @@ def _assign(acting: Acting, action: AssignTask) -> str:
     connection, at = acting.connection, acting.at
     task = tasks.get(connection, action.task_id)
     changes: dict[str, Any] = {"state": TaskState.IN_PROGRESS, "waits": ""}
+    facts.mark_processed(connection, task.space, task.issue_number)
     if task.issue_number is None:
         changes["issue_request_id"] = _issue_request(acting, task)
-    elif not task.is_issue_closed:
+    elif task.is_issue_closed or facts.is_merged(connection, task.space, task.issue_number):
+        changes["is_issue_closed"] = True  # it is opened again first
+    elif not _is_worked_on(connection, task):
         try:
             work_on(connection, task.space, task.issue_number, actor=acting.actor, at=at)
         except Refused as error:
             tasks.say_waits(connection, task.id, plain_line(str(error), limit=200))
             return ""
+    if task.issue_request_id is not None:
+        issue_requests.try_again(connection, task.issue_request_id)
     tasks.change(connection, task.id, at=at, **changes)
+    endings.close_questions(connection, task.ref, at=at)
     return f"assigned {task.ref}"
 
 
 def _issue_request(acting: Acting, task: Task) -> int:
     """The one request by which the task's issue is opened."""
     if task.issue_request_id is not None:
-        issue_requests.try_again(acting.connection, task.issue_request_id)
         return task.issue_request_id
     initiative = initiatives.get(acting.connection, task.initiative_id)
     request = issue_requests.request(
@@ -172,6 +164,8 @@ def _issue_request(acting: Acting, task: Task) -> int:
 
 def _change_task(acting: Acting, action: ChangeTask) -> str:
     connection, before = acting.connection, tasks.get(acting.connection, action.task_id)
+    if before.has_ended:
+        return ""
     changes: dict[str, Any] = {"state": action.state, "waits": ""}
     if action.is_failed:
         changes |= {"attempts": before.attempts + 1}
@@ -185,17 +179,11 @@ def _change_task(acting: Acting, action: ChangeTask) -> str:
     if action.is_failed or action.state is TaskState.DONE:
         facts.mark_processed(connection, before.space, before.issue_number)
     changed = tasks.change(connection, before.id, at=acting.at, actor=actor, reason=action.reason, **changes)
+    if changed.state is TaskState.IN_PROGRESS:
+        endings.close_questions(connection, changed.ref, at=acting.at)
     if changed.has_ended:
-        end_task(connection, changed, at=acting.at)
+        endings.end_task(connection, changed, at=acting.at)
     return f"{changed.ref} is {changed.state.replace('_', ' ')}"
-
-
-def end_task(connection: sqlite3.Connection, task: Task, *, at: datetime) -> None:
-    """What belongs to a task that has ended ends with it."""
-    for escalation in escalations.of_task(connection, task.id):
-        if escalation.is_open:
-            escalations.withdraw(connection, escalation.id, reason=f"task {task.ref} is {task.state}", at=at)
-    close_questions(connection, task.ref, at=at)
 
 
 def _note_job(acting: Acting, action: NoteJob) -> str:
@@ -251,6 +239,7 @@ _ACTS: Mapping[type, Callable[[Acting, Any], str]] = {
     OpenInitiative: _open_initiative,
     ChangeInitiative: _change_initiative,
     RequestPlan: _request_plan,
+    Replan: _replan,
     AssignTask: _assign,
     ChangeTask: _change_task,
     NoteJob: _note_job,

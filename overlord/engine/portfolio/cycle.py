@@ -11,7 +11,7 @@ from datetime import datetime
 
 from overlord.domain.cron import Cron
 from overlord.domain.event import OVERLORD
-from overlord.domain.portfolio.cycle.action import Action, SayWaits
+from overlord.domain.portfolio.cycle.action import Action, Applied, NoteJob
 from overlord.domain.portfolio.cycle.decide import decide
 from overlord.engine.portfolio import cycle_end, exports, files
 from overlord.engine.portfolio.act import Acting, act
@@ -21,12 +21,13 @@ from overlord.engine.runtime.progress import Progress
 from overlord.failpoints import Failpoint
 from overlord.settings.load import Settings
 from overlord.store.portfolio import cycles, facts
+from overlord.store.portfolio.cycles import Cycle
 
 MOST_ROUNDS = 30
 """Of one cycle: what is left then, the next one does."""
 MOST_SUMMARY = 40
 """Acts that are named in what a cycle says it did."""
-SCHEDULE, FACT, PERSON = "schedule", "fact", "person"
+SCHEDULE, FACT, PERSON = "schedule", cycles.FACT, "person"
 
 
 def schedules(settings: Settings) -> dict[Cron, list[str]]:
@@ -82,6 +83,8 @@ class Ran:
 
     acts: int = 0
     summary: str = ""
+    is_whole: bool = True
+    """Whether nothing more was to be done when it ended."""
 
 
 def run(connection: sqlite3.Connection, settings: Settings, at: datetime) -> Ran:
@@ -92,16 +95,27 @@ def run(connection: sqlite3.Connection, settings: Settings, at: datetime) -> Ran
     times = [cron for cron in due if not is_first[cron]]
     trigger = asked.trigger if asked is not None else SCHEDULE if times else FACT
     on_turn = _on_turn(settings, times, everybody=trigger == PERSON)
-    ran, mark = Ran(), fingerprint(connection, settings, at)
-    last = cycles.last(connection)
-    if last is None or last.fingerprint != mark or on_turn:
-        ran = _rounds(connection, settings, at, on_turn, asked.actor if asked is not None else OVERLORD)
-        mark = fingerprint(connection, settings, at)
-    row = asked or cycles.ask(connection, trigger=trigger, actor=OVERLORD, at=at)
-    cycles.ran(connection, row.id, fingerprint=mark, acts=ran.acts, summary=ran.summary, at=at)
     for cron in due:
         cycles.note_scheduled(connection, _name(cron), at=at)
+    last, mark = cycles.last(connection), fingerprint(connection, settings, at, on_turn=on_turn)
+    if last is not None and last.fingerprint == mark:
+        _nothing_changed(connection, asked, last, at)
+        return Ran()
+    ran = _rounds(connection, settings, at, on_turn, asked.actor if asked is not None else OVERLORD)
+    mark = fingerprint(connection, settings, at, on_turn=on_turn)
+    row = asked or cycles.ask(connection, trigger=trigger, actor=OVERLORD, at=at)
+    cycles.ran(connection, row.id, fingerprint=mark, acts=ran.acts, summary=ran.summary, at=at)
+    if not ran.is_whole:
+        cycles.ask(connection, trigger=FACT, actor=OVERLORD, at=at)
     return ran
+
+
+def _nothing_changed(connection: sqlite3.Connection, asked: Cycle | None, last: Cycle, at: datetime) -> None:
+    """No row is added: whoever asked is told that nothing was done, and what happened meanwhile is not looked at again."""
+    if asked is not None:
+        cycles.ran(connection, asked.id, fingerprint=last.fingerprint, acts=0, summary="", at=at)
+    else:
+        cycles.saw(connection, last)
 
 
 def _on_turn(settings: Settings, due: Collection[Cron], *, everybody: bool) -> Collection[str]:
@@ -114,20 +128,21 @@ def _rounds(
     connection: sqlite3.Connection, settings: Settings, at: datetime, on_turn: Collection[str], actor: str
 ) -> Ran:
     """Decide and act until there is nothing more to do."""
-    acting, told, acts = Acting(connection=connection, at=at, actor=actor), list[str](), 0
+    acting, told, is_whole = Acting(connection=connection, at=at, actor=actor), list[str](), False
     for _ in range(MOST_ROUNDS):
         actions = decide(orient(connection, settings, at, on_turn=on_turn))
-        done = [words for action in actions if (words := act(acting, action))]
-        told, acts = [*told, *done], acts + len(done)
-        if not any(_moves(action) for action in actions):
+        done = [(action, act(acting, action)) for action in actions]
+        told += [words for _, words in done if words]
+        if not any(_moves(action, words) for action, words in done):
+            is_whole = True
             break
     more = f" and {len(told) - MOST_SUMMARY} more" if len(told) > MOST_SUMMARY else ""
-    return Ran(acts=acts, summary="; ".join(told[:MOST_SUMMARY]) + more)
+    return Ran(acts=len(told), summary="; ".join(told[:MOST_SUMMARY]) + more, is_whole=is_whole)
 
 
-def _moves(action: Action) -> bool:
-    """Whether another round may find something else."""
-    return not isinstance(action, SayWaits)
+def _moves(action: Action, words: str) -> bool:
+    """Whether another round may find something else: something was done, or what came first is out of the way."""
+    return bool(words) or isinstance(action, Applied | NoteJob)
 
 
 def ask(connection: sqlite3.Connection, *, actor: str, at: datetime) -> None:

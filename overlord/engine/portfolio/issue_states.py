@@ -7,12 +7,12 @@ from overlord.domain.identifiers import RepositoryName
 from overlord.domain.portfolio.initiative import Initiative, InitiativeState
 from overlord.domain.portfolio.task import Task, TaskState
 from overlord.domain.repositories.forge import IssueState
-from overlord.engine.portfolio.act import end_initiative, end_task
 from overlord.engine.runtime.parts import Parts
 from overlord.errors import ForgeMissing
 from overlord.failpoints import Failpoint
 from overlord.store import jobs
 from overlord.store.portfolio import facts, initiatives, tasks
+from overlord.store.portfolio.endings import end_initiative, end_task
 
 FORGE = "forge"
 """Who did it: somebody at the forge."""
@@ -62,7 +62,9 @@ def _note_task(connection: sqlite3.Connection, task: Task, state: IssueState, *,
         changed = tasks.change(connection, task.id, at=at, is_issue_closed=False)
         if task.has_ended and task.is_issue_closed:
             reason = "its issue was opened again"
-            tasks.change(connection, task.id, at=at, actor=FORGE, reason=reason, state=TaskState.PENDING)
+            tasks.change(
+                connection, task.id, at=at, actor=FORGE, reason=reason, state=TaskState.PENDING, addressed=()
+            )
             _take_up_again(connection, changed, at=at)
         return
     tasks.change(connection, task.id, at=at, is_issue_closed=True)
@@ -88,9 +90,7 @@ def _take_up_again(connection: sqlite3.Connection, task: Task, *, at: datetime) 
     if initiative.has_ended:
         reason = f"task {task.ref} was opened again"
         state = InitiativeState.ACTIVE
-        initiatives.change(
-            connection, initiative.id, at=at, actor=FORGE, reason=reason, state=state, completed_at=None
-        )
+        initiatives.change(connection, initiative.id, at=at, actor=FORGE, reason=reason, state=state)
 
 
 def _note_initiative(
@@ -98,6 +98,17 @@ def _note_initiative(
 ) -> None:
     if state.open:
         initiatives.change(connection, initiative.id, at=at, is_issue_closed=False)
+        if initiative.has_ended and initiative.is_issue_closed:
+            reason = "its issue was opened again"
+            initiatives.change(
+                connection,
+                initiative.id,
+                at=at,
+                actor=FORGE,
+                reason=reason,
+                state=InitiativeState.ACTIVE if initiative.plan_digest else InitiativeState.QUEUED,
+                replan=reason if initiative.plan_digest else "",
+            )
         return
     initiatives.change(connection, initiative.id, at=at, is_issue_closed=True)
     if initiative.has_ended:

@@ -18,6 +18,7 @@ from overlord.domain.contracts.criteria.criterion import CriterionResult
 from overlord.domain.decision import Subject, Verb
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
+from overlord.domain.knowledge.discipline import A_TASK, LAWS, RULES, read_discipline
 from overlord.domain.portfolio.escalation import EscalationState
 from overlord.domain.portfolio.files import layout
 from overlord.domain.portfolio.graph import graph_of
@@ -164,8 +165,8 @@ def accept(
     if special is None:
         return False
     at, ref = parts.clock.now(), special.initiative.ref
-    if draft is None or special.initiative.has_ended:
-        reason = f"{ref} is {special.initiative.state}" if draft is not None else "it has no plan"
+    if draft is None or not draft.holds or special.initiative.has_ended:
+        reason = f"{ref} is {special.initiative.state}, and a plan of it is gone by no more"
         jobs.move(connection, job.id, EventName.DROPPED, at=at, actor=actor, data=data, reason=reason)
         return True
     accepted = plan_drafts.accept(connection, draft, actor=actor, at=at)
@@ -185,12 +186,12 @@ def accept(
 
 
 def files_are_behind(connection: sqlite3.Connection) -> bool:
-    """Whether an approved plan is still to be written to its file."""
+    """Whether a plan is still to be written to its file."""
     return bool(plan_drafts.unwritten(connection))
 
 
 async def write_files(parts: Parts) -> bool:
-    """Write plan.md of what was approved; whether there was any. What is in the way is told in the file's row."""
+    """Write plan.md; whether there was any to write. What is in the way is told in the file's row."""
     found = await parts.database.read(plan_drafts.unwritten)
     for draft in found:
         await _write(parts, draft)
@@ -208,14 +209,6 @@ def refreshed(connection: sqlite3.Connection, draft: PlanDraft) -> dict[str, str
     return {PLAN: draft.text, TASKS: as_markdown(plan_drafts.lines_of(connection, draft))}
 
 
-def edited_text(connection: sqlite3.Connection, draft: PlanDraft) -> str:
-    """The plan of a draft, or what a person has written in plan.md since it was proposed."""
-    initiative = initiatives.get(connection, draft.initiative_id)
-    written = plan_drafts.file_text(connection, initiative)
-    is_theirs = written.strip() not in {"", draft.base_text.strip(), draft.text.strip()}
-    return written if is_theirs else draft.text
-
-
 def edited(connection: sqlite3.Connection) -> list[tuple[Job, PlanDraft]]:
     """The jobs that wait at their gate with a plan that a person has changed since it was shown."""
     found = list[tuple[Job, PlanDraft]]()
@@ -231,7 +224,7 @@ def edited(connection: sqlite3.Connection) -> list[tuple[Job, PlanDraft]]:
         if draft is None or not draft.holds:
             continue
         known = plan_files.of_job(connection, job.id)
-        text = edited_text(connection, draft)
+        text = plan_drafts.edited_text(connection, draft)
         is_other = text != draft.text or refreshed(connection, draft)[TASKS] != known.get(TASKS)
         if is_other or not draft.is_asked:
             found.append((job, draft))
@@ -279,11 +272,15 @@ def _told(connection: sqlite3.Connection, job: Job, initiative: Initiative) -> P
             for item in escalations.of_initiative(connection, initiative.id)
             if item.state is EscalationState.RESOLVED
         ),
-        discipline="\n\n".join(
-            packaged(f"prompts/disciplines/{name}.md") for name in ("lead", "specification")
-        ),
+        discipline=_disciplines(),
         tools=TOOLS,
     )
+
+
+def _disciplines() -> str:
+    """How an initiative is planned, and how a task is specified."""
+    specification = read_discipline("specification", packaged("prompts/disciplines/specification.md"))
+    return f"{packaged('prompts/disciplines/lead.md')}\n\n{specification.text(LAWS, A_TASK, RULES)}"
 
 
 def _goal(connection: sqlite3.Connection, initiative: Initiative) -> str:

@@ -6,12 +6,12 @@ from datetime import datetime
 from hashlib import sha256
 
 from overlord.domain.pause import EVERYTHING, Pause
-from overlord.domain.portfolio.task import ENDED, LIVE, Task, TaskState
+from overlord.domain.portfolio.task import LIVE, TaskState
 from overlord.domain.portfolio.view import Autonomy, PortfolioView, SpaceView
 from overlord.engine.portfolio.goals import goals_of
 from overlord.engine.portfolio.noted_conflicts import conflicts_in
 from overlord.settings.load import Settings
-from overlord.store.portfolio import escalations, facts, initiatives, tasks
+from overlord.store.portfolio import escalations, facts, initiatives, plan_drafts, tasks
 from overlord.store.spaces import pauses
 
 
@@ -22,9 +22,8 @@ def orient(
     unfinished = initiatives.unfinished(connection)
     known = {item.id for item in unfinished}
     found = tasks.of_states(connection, (*LIVE, TaskState.PROPOSED))
-    ended = [item for item in unfinished if item.last_task]
-    own = [task for task in found if task.initiative_id in known]
-    own += _ended(connection, [item.id for item in ended])
+    own = [task for task in found if task.initiative_id in known or task.state is TaskState.IN_PROGRESS]
+    own += tasks.ended_of_unfinished(connection)
     return PortfolioView(
         at=at,
         spaces=_spaces(connection, settings, on_turn),
@@ -41,17 +40,11 @@ def orient(
         keys=facts.keys(connection),
         raised=facts.raised(connection),
         conflicts=conflicts_in(connection),
+        edited_plans=plan_drafts.edited(connection, unfinished),
         troubles=facts.troubles(connection),
         lead_troubles=facts.lead_troubles(connection),
         last_served=facts.last_served(connection),
     )
-
-
-def _ended(connection: sqlite3.Connection, initiative_ids: list[int]) -> list[Task]:
-    """Ended tasks of unfinished initiatives: whether all have ended is asked of them."""
-    ended = tasks.of_states(connection, ENDED)
-    wanted = set(initiative_ids)
-    return [task for task in ended if task.initiative_id in wanted]
 
 
 def _spaces(
@@ -92,10 +85,17 @@ def _pause(paused: Mapping[str, Pause], name: str) -> str:
     return "" if pause is None else pause.describe()
 
 
-def fingerprint(connection: sqlite3.Connection, settings: Settings, at: datetime) -> str:
+def fingerprint(
+    connection: sqlite3.Connection, settings: Settings, at: datetime, *, on_turn: Collection[str]
+) -> str:
     """Of all that a cycle decides by: the same means that there is nothing to decide. It asks no row twice, however many there are."""
-    marks = [at.date().isoformat(), repr(settings.portfolio), repr(sorted(settings.repositories))]
-    marks += [f"{name}: {settings.space(name).portfolio!r}" for name in settings.repositories]
+    marks = [at.date().isoformat()]
+    for name in sorted(settings.repositories):
+        space = settings.space(name)
+        is_turn = name in on_turn and Autonomy(space.autonomy) is Autonomy.SCHEDULED
+        marks.append(f"{name}: {space.portfolio!r} {space.autonomy} {space.delivery.open_pulls} {is_turn}")
+    marks.append(repr(sorted(facts.troubles(connection).items())))
+    marks.append(repr(sorted(facts.lead_troubles(connection).items())))
     for query in _MARKS:
         marks += ["|".join(map(str, tuple(row))) for row in connection.execute(query)]
     return sha256("\n".join(marks).encode()).hexdigest()

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from overlord.engine.knowledge import checks, promotion
+from overlord.engine.knowledge import checks, promotion, retrospective
 from overlord.engine.knowledge import files as knowledge_files
 from overlord.engine.portfolio import cycle, day, discovered, escalations, files
 from overlord.engine.runtime.parts import Parts
@@ -54,6 +54,7 @@ STEPS: Mapping[str, PortfolioStep] = {
     ),
     "escalations": PortfolioStep(is_due=lambda c, _parts: escalations.is_due(c), step=escalations.step),
     "day": PortfolioStep(is_due=day.is_due, step=day.step),
+    "retrospective": PortfolioStep(is_due=retrospective.is_due, step=retrospective.step),
 }
 
 

@@ -273,6 +273,22 @@ def rules() -> Loaded:
 
 
 @app.command()
+def initiatives() -> Loaded:
+    """Initiatives: goals of repositories, each with a plan and tasks."""
+    from overlord.entrypoints.cli.commands.portfolio import initiatives
+
+    return initiatives
+
+
+@app.command()
+def tasks() -> Loaded:
+    """Tasks of initiatives."""
+    from overlord.entrypoints.cli.commands.portfolio import tasks
+
+    return tasks
+
+
+@app.command()
 def completion() -> Loaded:
     """Print what makes a shell complete commands and options: bash, zsh or fish."""
     from overlord.entrypoints.cli import completion

@@ -118,6 +118,7 @@ async def _embedded(story: Story, runner: str) -> AsyncIterator[_World]:
             disk={"least_free_gb": 0, "least_free_files": 0},
             runner=runner,
             poll_s=1,
+            portfolio={"retrospectives": False},
             contract=story.contract,
             forge={"api_url": forge_url, "token": forge.token},
             model={"base_url": f"{model_url}/v1", "name": "scripted", "api_key": model.key},

@@ -82,6 +82,7 @@ class Place:
             "repositories": [self.repository],
             "delivery": {"open_pulls": MANY},
             "slack": NO_CHAT,
+            "portfolio": {"retrospectives": False},
         } | NEVER_LOW
         return load(variables, **ours, **overrides)
 

@@ -67,7 +67,7 @@ class Templates:
         return Markup(html(view, typed_words, links=self._links))  # noqa: S704 - its renderer escapes all text
 
 
-_PAGES = {"initiative": "/initiatives/", "task": "/tasks/"}
+_PAGES = {"initiative": "/initiatives/", "task": "/tasks/", "note": "/knowledge/"}
 """Queries that have a page of their own, with what they are about."""
 
 

@@ -2,7 +2,7 @@
 
 from overlord.domain.budgets.budget import cost_text
 from overlord.domain.chat.lines import issue_of, listed, result_column, result_of, since, words
-from overlord.domain.conversation.pull_card import state_in_words
+from overlord.domain.conversation.pull_card import state_of
 from overlord.domain.inquiry import EndedJob, History, age_text
 from overlord.domain.view.span import Bold
 from overlord.domain.view.view import Table, View
@@ -36,7 +36,7 @@ def _view(look: Look, history: History) -> View:
 
 def _how(item: EndedJob) -> tuple[Bold | str, ...]:
     reason = f": {words(item.job.reason)}" if item.job.reason else ""
-    return (Bold(state_in_words(item.job.state)), reason)
+    return (Bold(state_of(item.job)), reason)
 
 
 QUERY = Query(

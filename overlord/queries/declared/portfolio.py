@@ -13,7 +13,7 @@ from overlord.domain.conversation.look_argument import SpaceOptionArgument
 from overlord.domain.portfolio.initiative import InitiativeState
 from overlord.domain.portfolio.priority import Priority
 from overlord.domain.text.plain import count
-from overlord.domain.view.span import Bold, Code, Moment
+from overlord.domain.view.span import Bold, Code, Command, Moment
 from overlord.domain.view.view import Action, Actions, Bullets, Heading, Note, Paragraph, Part, Table, View
 from overlord.queries.look import Look
 from overlord.queries.portfolio import InitiativeLine, PortfolioNow, portfolio_now, spent_text
@@ -54,7 +54,8 @@ def _view(_look: Look, found: PortfolioNow) -> View:
         parts.append(Paragraph((nothing,)))
     if found.draft_notes:
         verb = "waits" if found.draft_notes == 1 else "wait"
-        parts.append(Paragraph((f"{count(found.draft_notes, 'note')} {verb} for somebody to accept.",)))
+        said = f"{count(found.draft_notes, 'note')} {verb} for somebody to accept: "
+        parts.append(Paragraph((said, Command(CommandRef("knowledge")))))
     if found.troubles:
         parts += [Heading("Files that cannot be read"), trouble_list(found)]
     first = next(iter(found.initiatives), None)

@@ -110,7 +110,7 @@ def _keep(connection: sqlite3.Connection, parts: SessionApiParts, session: Sessi
     made = tasks.add(connection, task, job_id=session.job_id)
     blockers = [tasks.named(connection, name, initiative_id=initiative.id) for name in found.new.blocked_by]
     if any(item.initiative_id != initiative.id for item in blockers):
-        raise Refused(f"blocked_by names tasks of {initiative.ref} alone")
+        raise HTTPException(400, f"blocked_by names tasks of {initiative.ref} alone")
     tasks.link(connection, made, blockers, at=at)
     if not is_pending:
         decisions.raise_decision(connection, question(initiative, made, is_within=found.is_within, at=at))

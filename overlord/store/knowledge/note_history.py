@@ -14,7 +14,6 @@ _OF_NOTES = (
 def about_note(connection: sqlite3.Connection, ref: str) -> list[Entry]:
     """Its events, oldest first."""
     marks = ", ".join("?" * len(_OF_NOTES))
-    query = (
-        f"""SELECT * FROM ledger WHERE name IN ({marks}) AND json_extract(data, '$.note') = ? ORDER BY seq"""  # noqa: S608
-    )
-    return [Entry(**dict(row)) for row in connection.execute(query, (*map(str, _OF_NOTES), ref))]
+    query = f"""SELECT ledger.* FROM ledger_about JOIN ledger ON ledger.seq = ledger_about.seq
+                WHERE about = ? AND name IN ({marks}) ORDER BY ledger.seq"""  # noqa: S608 - marks
+    return [Entry(**dict(row)) for row in connection.execute(query, (ref, *map(str, _OF_NOTES)))]

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from overlord.command_ref import CommandRef, hint
 from overlord.domain.event import EventName, Json, LedgerEvent
+from overlord.domain.knowledge.matching import STOP_WORDS
 from overlord.domain.knowledge.note import Note, NoteKind, NoteState
 from overlord.errors import NotFound, Refused
 from overlord.store import ledger
@@ -157,19 +158,24 @@ def search(
     limit: int = 20,
 ) -> list[Note]:
     """Notes that have any of the words, the best first by BM25: in all, or those that count in one repository."""
-    found = list(dict.fromkeys(_WORD.findall(words.casefold())))[:MOST_WORDS]
+    typed = list(dict.fromkeys(_WORD.findall(words.casefold())))
+    found = ([word for word in typed if word not in STOP_WORDS] or typed)[:MOST_WORDS]
     if not found:
         return []
-    matches = " OR ".join(f'"{word}"' for word in found)
+    matches = "{text question} : (" + " OR ".join(f'"{word}"' for word in found) + ")"
     where, arguments = "", list[object]()
     if space is not None:
+        places = " OR ".join(f"s{name.encode().hex()}" for name in ("", space))
+        matches = f"place : ({places}) AND {matches}"
         where, arguments = " AND notes.space IN ('', ?)", [space]
     if kind is not None:
         where, arguments = f"{where} AND notes.kind = ?", [*arguments, str(kind)]
     marks = ", ".join("?" * len(states))
-    query = f"""SELECT notes.* FROM note_texts JOIN notes ON notes.id = note_texts.rowid
-                WHERE note_texts MATCH ? AND notes.state IN ({marks}){where}
-                ORDER BY bm25(note_texts), notes.id LIMIT ?"""  # noqa: S608 - marks and constants
+    query = f"""SELECT notes.* FROM (
+                    SELECT notes.id AS best_id, bm25(note_texts, 1.0, 1.0, 0.0) AS score FROM note_texts
+                    JOIN notes ON notes.id = note_texts.rowid
+                    WHERE note_texts MATCH ? AND notes.state IN ({marks}){where} ORDER BY score, best_id LIMIT ?)
+                JOIN notes ON notes.id = best_id ORDER BY score, best_id"""  # noqa: S608 - marks and constants
     return select(connection, Note, query, matches, *map(str, states), *arguments, limit)
 
 

@@ -15,14 +15,6 @@ from overlord.store.rows import select
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileTrouble:
-    """A file that people edit, and why it cannot be read."""
-
-    path: str
-    trouble: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """An initiative in the few columns that say where on a board it stands."""
 
@@ -113,32 +105,30 @@ def spent(connection: sqlite3.Connection, initiatives: Collection[int]) -> dict[
     return {initiative: Cost(tokens=tokens, nusd=nusd) for initiative, tokens, nusd in found}
 
 
+_ASKED = """SELECT id AS decision_id, about, title FROM decisions WHERE state = 'open' AND about <> ''
+    UNION ALL SELECT decisions.id, 'i' || initiatives.id, decisions.title
+    FROM decisions JOIN initiatives ON initiatives.job_id = decisions.job_id WHERE decisions.state = 'open'
+    UNION ALL SELECT decisions.id, 'i' || tasks.initiative_id || '.' || tasks.number, decisions.title
+    FROM decisions JOIN tasks ON tasks.job_id = decisions.job_id WHERE decisions.state = 'open'
+    ORDER BY 1"""
+
+
 def asked(connection: sqlite3.Connection) -> dict[str, list[OpenQuestion]]:
-    """What people are asked of the portfolio now, by what it is about; the oldest first."""
+    """What people are asked of the portfolio now, by what it is about, the oldest first: what a job of an initiative or a task waits
+    for, too."""
     found = dict[str, list[OpenQuestion]]()
-    query = "SELECT id AS decision_id, about, title FROM decisions WHERE about <> '' AND state = 'open' ORDER BY id"
-    for item in select(connection, OpenQuestion, query):
+    for item in select(connection, OpenQuestion, _ASKED):
         found.setdefault(item.about, []).append(item)
     return found
 
 
-def troubles(connection: sqlite3.Connection) -> list[FileTrouble]:
-    """The files that cannot be read."""
-    query = "SELECT path, trouble FROM portfolio_files WHERE trouble <> '' ORDER BY path"
-    return select(connection, FileTrouble, query)
-
-
-def file_text(connection: sqlite3.Connection, path: str) -> str:
-    """What a file said when it was last read; empty where it was not."""
-    row = connection.execute("SELECT text FROM portfolio_files WHERE path = ?", (path,)).fetchone()
-    return str(row["text"]) if row is not None else ""
-
-
 def proposed_plan(connection: sqlite3.Connection, initiative_id: int) -> str:
-    """What the last session that planned it proposes; empty where none did."""
-    query = "SELECT text FROM plan_drafts WHERE initiative_id = ? ORDER BY job_id DESC LIMIT 1"
+    """The plan that nobody has approved yet; empty where there is none."""
+    query = (
+        """SELECT text, approved_at FROM plan_drafts WHERE initiative_id = ? ORDER BY job_id DESC LIMIT 1"""
+    )
     row = connection.execute(query, (initiative_id,)).fetchone()
-    return str(row["text"]) if row is not None else ""
+    return str(row["text"]) if row is not None and row["approved_at"] is None else ""
 
 
 def told(connection: sqlite3.Connection, about: Collection[str], *, tasks_of: str = "") -> Iterator[Entry]:

@@ -4,9 +4,12 @@ import sqlite3
 from dataclasses import dataclass
 from datetime import datetime
 
-from overlord.domain.event import EventName, Json, LedgerEvent
+from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
 from overlord.store import ledger
 from overlord.store.rows import insert, select, update
+
+FACT = "fact"
+"""What begins one where something happened."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +38,19 @@ def ask(connection: sqlite3.Connection, *, trigger: str, actor: str, at: datetim
         return waiting[0]
     columns = {"trigger": trigger, "actor": actor, "asked_at": at}
     return get(connection, insert(connection, "portfolio_cycles", columns))
+
+
+def wake(connection: sqlite3.Connection, space: str, issue_number: int, *, at: datetime) -> None:
+    """Have one run where something became of an issue that a task or an initiative is worked on at, and no fact says so."""
+    query = """SELECT 1 FROM tasks WHERE space = :space AND issue_number = :number
+               UNION SELECT 1 FROM initiatives WHERE space = :space AND issue_number = :number"""
+    if connection.execute(query, {"space": space, "number": issue_number}).fetchone() is not None:
+        ask(connection, trigger=FACT, actor=OVERLORD, at=at)
+
+
+def saw(connection: sqlite3.Connection, cycle: Cycle) -> None:
+    """What happened since the last one changes nothing that it decided by: it is not looked at again."""
+    update(connection, "portfolio_cycles", cycle.id, {"ledger_id": ledger.last_number(connection)})
 
 
 def get(connection: sqlite3.Connection, number: int) -> Cycle:

@@ -138,6 +138,13 @@ def newest_resolved(connection: sqlite3.Connection, initiative_id: int, *, limit
     return select(connection, Escalation, query, initiative_id, limit)[::-1]
 
 
+def newest_over(connection: sqlite3.Connection, *, limit: int) -> list[Escalation]:
+    """Those that need no answer any more, the newest first."""
+    query = """SELECT * FROM escalations WHERE state IN ('resolved', 'withdrawn')
+               ORDER BY resolved_at DESC, id DESC LIMIT ?"""
+    return select(connection, Escalation, query, limit)
+
+
 def resolved_since(connection: sqlite3.Connection, since: datetime) -> list[Escalation]:
     """Those that were resolved from a moment on, oldest first."""
     query = "SELECT * FROM escalations WHERE state = 'resolved' AND resolved_at >= ? ORDER BY resolved_at, id"

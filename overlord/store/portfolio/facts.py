@@ -9,15 +9,16 @@ from minion.protocol import Scope, ScopeError, ScopeMode
 from overlord.domain.budgets.budget import Cost
 from overlord.domain.decision import Decision
 from overlord.domain.event import EventName
-from overlord.domain.job import JobId, JobState
+from overlord.domain.job import TERMINAL, TRANSITIONS, JobId, JobState
 from overlord.domain.portfolio.view import JobView
 from overlord.store import ledger
 from overlord.store.rows import select
 
 E = EventName
+_RESTS = frozenset({*TERMINAL, JobState.WAITING})
 WAKING = (
-    *(E.MERGED, E.STOPPED, E.DROPPED, E.TAKEN_OVER, E.ISSUE_CLOSED, E.UNLABELLED, E.PR_CLOSED),
-    *(E.LIFETIME_EXCEEDED, E.TERMINATED, E.PLAN_ACCEPTED, E.DELIVERED, E.CLAIMED),
+    *sorted({event for (_, event), state in TRANSITIONS.items() if state in _RESTS}),
+    *(E.DELIVERED, E.CLAIMED),
     *(E.DECISION_ANSWERED, E.ESCALATION_RAISED, E.ESCALATION_CLEARED, E.ESCALATION_WITHDRAWN),
     *(E.INITIATIVE_PROPOSED, E.INITIATIVE_OPENED, E.INITIATIVE_CHANGED, E.INITIATIVE_PLANNED),
     *(E.INITIATIVE_COMPLETED, E.INITIATIVE_CANCELLED, E.TASK_ADDED, E.TASK_CHANGED, E.TASK_RETURNED),
@@ -33,7 +34,7 @@ WAKING = (
     ),
     *(E.RULE_ADDED, E.RULE_REVOKED, E.DISK_RECOVERED),
 )
-"""Facts after which a cycle may decide something else."""
+"""Facts after which a cycle may decide something else: a job that ended or waits has freed its place."""
 
 
 def has_news(connection: sqlite3.Connection, *, after: int) -> bool:
@@ -52,7 +53,7 @@ def jobs_of_issues(connection: sqlite3.Connection) -> Mapping[tuple[str, int], J
     """The last job of each issue that was opened for an unfinished task or an unfinished initiative, but for those whose end was taken
     note of."""
     query = f"""WITH wanted AS (
-                    SELECT space, issue_number FROM tasks WHERE state = 'in_progress' AND issue_number IS NOT NULL
+                    SELECT space, issue_number FROM tasks WHERE state IN ('in_progress', 'pending') AND issue_number IS NOT NULL
                     UNION SELECT space, issue_number FROM initiatives
                     WHERE state IN ('planning', 'active') AND issue_number IS NOT NULL),
                 newest AS (SELECT max(jobs.id) AS id FROM wanted JOIN jobs USING (space, issue_number)
@@ -215,6 +216,8 @@ def pulls_taken(connection: sqlite3.Connection) -> Mapping[str, int]:
     query = """SELECT space, count(*) AS many FROM jobs WHERE is_open AND (
                    pull_number IS NOT NULL OR state IN ('running', 'evaluating', 'delivering')
                    OR EXISTS (SELECT 1 FROM sessions WHERE job_id = jobs.id AND sessions.state != 'ended'))
+               AND NOT EXISTS (SELECT 1 FROM initiatives
+                   WHERE initiatives.space = jobs.space AND initiatives.issue_number = jobs.issue_number)
                GROUP BY space"""
     return {row["space"]: row["many"] for row in connection.execute(query)}
 
@@ -243,7 +246,7 @@ def troubles(connection: sqlite3.Connection) -> Mapping[int, str]:
                SELECT tasks.id, wishes.answer FROM tasks JOIN wishes ON wishes.id = (
                    SELECT max(id) FROM wishes AS last
                    WHERE last.space = tasks.space AND last.number = tasks.issue_number)
-               WHERE tasks.state = 'in_progress' AND wishes.state = 'refused'
+               WHERE tasks.state = 'in_progress' AND NOT tasks.is_issue_closed AND wishes.state = 'refused'
                AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.space = tasks.space
                                AND jobs.issue_number = tasks.issue_number AND is_open)"""
     return {row["id"]: row["why"] for row in connection.execute(query)}

@@ -75,8 +75,9 @@ def change(
     if not new:
         return before
     after = replace(before, **new, updated_at=at)  # type: ignore[arg-type]
-    if after.has_ended and not before.has_ended:
-        after, new = replace(after, completed_at=at), {**new, "completed_at": at}
+    if after.has_ended is not before.has_ended:
+        ended_at = at if after.has_ended else None
+        after, new = replace(after, completed_at=ended_at), {**new, "completed_at": ended_at}
     update(connection, "initiatives", number, {**new, "updated_at": at})
     told = sorted(set(new) - _QUIET - {"completed_at"})
     if told:

@@ -63,11 +63,11 @@ def initiatives_to_close(connection: sqlite3.Connection) -> list[int]:
 
 
 def to_reopen(connection: sqlite3.Connection) -> list[int]:
-    """Tasks that are to be worked on, and whose issue is closed: not where a job works there, nor where what became of the last one is
-    still to be taken note of, for what was merged is no work."""
-    query = """SELECT id FROM tasks WHERE issue_number IS NOT NULL AND is_issue_closed AND state = 'in_progress'
+    """Tasks that were assigned anew, and whose issue is closed. One whose job has just ended is not among them: its end is looked at
+    first."""
+    query = """SELECT id FROM tasks WHERE state = 'in_progress' AND issue_number IS NOT NULL AND is_issue_closed
                AND NOT EXISTS (SELECT 1 FROM jobs LEFT JOIN job_portfolio ON job_portfolio.job_id = jobs.id
-                               WHERE jobs.id = (SELECT max(last.id) FROM jobs AS last WHERE last.space = tasks.space
+                               WHERE jobs.id = (SELECT max(id) FROM jobs AS last WHERE last.space = tasks.space
                                                 AND last.issue_number = tasks.issue_number)
-                               AND (is_open OR NOT coalesce(is_processed, 0))) ORDER BY id LIMIT ?"""
+                               AND (jobs.is_open OR NOT coalesce(is_processed, 0))) ORDER BY id LIMIT ?"""
     return [row["id"] for row in connection.execute(query, (MOST,))]

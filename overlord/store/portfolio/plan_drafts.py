@@ -45,8 +45,12 @@ def approved(connection: sqlite3.Connection, initiative_id: int) -> PlanDraft | 
 
 
 def unwritten(connection: sqlite3.Connection) -> list[PlanDraft]:
-    """Approved plans whose plan.md is still to be written."""
-    query = "SELECT * FROM plan_drafts WHERE approved_at IS NOT NULL AND NOT is_written ORDER BY approved_at"
+    """Plans whose plan.md is still to be written: those that were approved, and an initiative's first one, so that people can edit it
+    before they approve it."""
+    query = """SELECT plan_drafts.* FROM plan_drafts JOIN initiatives ON initiatives.id = initiative_id
+               WHERE NOT is_written AND problems = '[]' AND (approved_at IS NOT NULL OR (
+                   plan_digest = '' AND initiatives.state = 'planning' AND initiatives.job_id = plan_drafts.job_id))
+               ORDER BY at"""
     return select(connection, PlanDraft, query)
 
 
@@ -62,6 +66,17 @@ def file_text(connection: sqlite3.Connection, initiative: Initiative) -> str:
     """What plan.md said when it was last read."""
     known = files.get(connection, layout.plan(initiative.space, initiative.slug))
     return known.text if known is not None else ""
+
+
+def edited_text(connection: sqlite3.Connection, draft: PlanDraft) -> str:
+    """The plan of a draft, or what people have made of it in plan.md, which has an initiative's first plan before it is approved. An
+    approved plan stays in its file until another one is."""
+    initiative = initiatives.get(connection, draft.initiative_id)
+    known = files.get(connection, layout.plan(initiative.space, initiative.slug))
+    if initiative.plan_digest or not draft.is_written or known is None or known.trouble:
+        return draft.text
+    is_theirs = known.text.strip() not in {"", draft.base_text.strip(), draft.text.strip()}
+    return known.text if is_theirs else draft.text
 
 
 def spaces(connection: sqlite3.Connection) -> set[str]:
@@ -342,3 +357,18 @@ def _link_changed(connection: sqlite3.Connection, draft: PlanDraft, *, at: datet
         except Refused as error:
             troubles.append(str(error))
     return "; ".join(troubles)
+
+
+def edited(connection: sqlite3.Connection, known: Collection[Initiative]) -> frozenset[int]:
+    """Those active initiatives whose plan.md says something else than the plan that was approved, and than what that was made of."""
+    found = set[int]()
+    for initiative in known:
+        if initiative.state is InitiativeState.ACTIVE:
+            last, text = approved(connection, initiative.id), file_text(connection, initiative).strip()
+            if (
+                last is not None
+                and last.is_written
+                and text not in {"", last.text.strip(), last.base_text.strip()}
+            ):
+                found.add(initiative.id)
+    return frozenset(found)

@@ -83,8 +83,9 @@ def change(
     if not new:
         return before
     after = replace(before, **new, updated_at=at)  # type: ignore[arg-type]
-    if after.has_ended and not before.has_ended:
-        after, new = replace(after, completed_at=at), {**new, "completed_at": at}
+    if after.has_ended is not before.has_ended:
+        ended_at = at if after.has_ended else None
+        after, new = replace(after, completed_at=ended_at), {**new, "completed_at": ended_at}
     update(connection, "tasks", row, {**new, "updated_at": at})
     told = sorted(set(new) - _QUIET - {"completed_at"})
     if told:
@@ -152,6 +153,14 @@ def of_states(connection: sqlite3.Connection, states: Collection[TaskState]) -> 
     marks = ", ".join("?" * len(states))
     query = f"SELECT * FROM tasks WHERE state IN ({marks}) ORDER BY id"  # noqa: S608 - marks
     return select(connection, Task, query, *map(str, states))
+
+
+def ended_of_unfinished(connection: sqlite3.Connection) -> list[Task]:
+    """Ended tasks of initiatives that have not ended: whether all of them have is asked of these."""
+    query = """SELECT tasks.* FROM initiatives CROSS JOIN tasks ON tasks.initiative_id = initiatives.id
+               WHERE initiatives.state NOT IN ('done', 'cancelled') AND tasks.state IN ('done', 'cancelled')
+               ORDER BY tasks.id"""
+    return select(connection, Task, query)
 
 
 def completed_since(connection: sqlite3.Connection, since: datetime) -> list[Task]:

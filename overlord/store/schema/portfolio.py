@@ -119,15 +119,21 @@ PORTFOLIO = (
         contradicted_by TEXT NOT NULL DEFAULT ''
     ) STRICT""",
     "CREATE INDEX notes_by_state ON notes (state, space)",
+    # Where a note counts is a word of the index too, so that a search in one repository walks through no other's notes.
+    """CREATE VIEW note_words AS SELECT id, text, question, 's' || lower(hex(space)) AS place FROM notes""",
     """CREATE VIRTUAL TABLE note_texts USING fts5 (
-        text, question, content = 'notes', content_rowid = 'id', tokenize = 'porter unicode61 remove_diacritics 2'
+        text, question, place, content = 'note_words', content_rowid = 'id',
+        tokenize = 'porter unicode61 remove_diacritics 2'
     )""",
     """CREATE TRIGGER notes_are_searched AFTER INSERT ON notes BEGIN
-        INSERT INTO note_texts (rowid, text, question) VALUES (NEW.id, NEW.text, NEW.question);
+        INSERT INTO note_texts (rowid, text, question, place)
+        VALUES (NEW.id, NEW.text, NEW.question, 's' || lower(hex(NEW.space)));
         END""",
-    """CREATE TRIGGER changed_notes_are_searched AFTER UPDATE OF text, question ON notes BEGIN
-        INSERT INTO note_texts (note_texts, rowid, text, question) VALUES ('delete', OLD.id, OLD.text, OLD.question);
-        INSERT INTO note_texts (rowid, text, question) VALUES (NEW.id, NEW.text, NEW.question);
+    """CREATE TRIGGER changed_notes_are_searched AFTER UPDATE OF text, question, space ON notes BEGIN
+        INSERT INTO note_texts (note_texts, rowid, text, question, place)
+        VALUES ('delete', OLD.id, OLD.text, OLD.question, 's' || lower(hex(OLD.space)));
+        INSERT INTO note_texts (rowid, text, question, place)
+        VALUES (NEW.id, NEW.text, NEW.question, 's' || lower(hex(NEW.space)));
         END""",
     """CREATE TABLE rules (
         id INTEGER PRIMARY KEY,

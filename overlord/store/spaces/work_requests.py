@@ -61,6 +61,13 @@ def of_space(connection: sqlite3.Connection, space: str) -> list[WorkRequest]:
     return select(connection, WorkRequest, query, space)
 
 
+def withdraw(connection: sqlite3.Connection, space: str, number: int, *, why: str, at: datetime) -> None:
+    """What was asked of an issue and nobody has looked at is wanted no more."""
+    for asked in of_space(connection, space):
+        if asked.number == number:
+            answer(connection, asked.id, WorkRequestState.REFUSED, why, at=at)
+
+
 def answer(
     connection: sqlite3.Connection,
     wish_id: int,

@@ -19,7 +19,6 @@ class OpenInitiative:
     key: str
     priority: Priority
     is_proposed: bool
-    why: str
     paths: tuple[str, ...] = ()
 
 
@@ -39,6 +38,16 @@ class RequestPlan:
 
     initiative_id: int
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replan:
+    """Something that an initiative's plan rests on was changed. Without a reason only its goal is taken over: it has no plan yet."""
+
+    initiative_id: int
+    reason: str = ""
+    goal: str = ""
+    """What is wanted now; empty where that is as it was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +117,7 @@ Action = (
     OpenInitiative
     | ChangeInitiative
     | RequestPlan
+    | Replan
     | AssignTask
     | ChangeTask
     | NoteJob

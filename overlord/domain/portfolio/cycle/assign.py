@@ -10,7 +10,10 @@ from datetime import UTC, datetime
 from minion.protocol import Scope, ScopeError
 from overlord.domain.budgets.budget import NANO
 from overlord.domain.contracts.overlap import overlap
+from overlord.domain.decision import Subject
+from overlord.domain.job import JobState
 from overlord.domain.portfolio.cycle.action import Action, AssignTask, RequestPlan, SayWaits
+from overlord.domain.portfolio.cycle.monitor import NOT_MANAGED
 from overlord.domain.portfolio.graph import unblocks
 from overlord.domain.portfolio.initiative import Initiative, InitiativeState
 from overlord.domain.portfolio.task import Task, TaskState
@@ -18,6 +21,7 @@ from overlord.domain.portfolio.view import PortfolioView, SpaceView
 from overlord.domain.text.plain import plain_line
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
+NO_TASKS = "it has no tasks: add one, or have it planned anew"
 MOST_SHOWN = 3
 """Tasks that are named as those that another one waits for."""
 
@@ -38,11 +42,13 @@ def _leads(view: PortfolioView) -> Iterator[Action]:
         space = view.spaces.get(item.space)
         waits = _lead_waits(view, item, space, planning.get(item.space, 0))
         if waits:
-            if item.state is InitiativeState.QUEUED:
-                yield SayWaits(initiative_id=item.id, waits=waits)
+            yield SayWaits(initiative_id=item.id, waits=waits)
             continue
         planning[item.space] = planning.get(item.space, 0) + 1
         yield RequestPlan(initiative_id=item.id, reason=item.replan or "it has no plan")
+    for item in view.initiatives:
+        if item.state is InitiativeState.ACTIVE and not item.replan:
+            yield SayWaits(initiative_id=item.id, waits="" if view.tasks_of.get(item.id) else NO_TASKS)
 
 
 def _is_to_plan(item: Initiative) -> bool:
@@ -53,7 +59,7 @@ def _is_to_plan(item: Initiative) -> bool:
 
 def _lead_waits(view: PortfolioView, item: Initiative, space: SpaceView | None, planning: int) -> str:
     if space is None:
-        return "its repository is not managed by Overlord any more"
+        return NOT_MANAGED
     if space.pause:
         return space.pause
     if not space.is_turn:
@@ -104,9 +110,7 @@ def _tasks(view: PortfolioView) -> Iterator[Action]:
             continue
         waits, space = _task_waits(view, task), view.spaces.get(task.space)
         if waits or space is None:
-            yield SayWaits(
-                task_id=task.id, waits=waits or "its repository is not managed by Overlord any more"
-            )
+            yield SayWaits(task_id=task.id, waits=waits or NOT_MANAGED)
             continue
         room = rooms.get(task.space)
         if room is None:
@@ -132,7 +136,7 @@ def _task_waits(view: PortfolioView, task: Task) -> str:
     if initiative.state is not InitiativeState.ACTIVE:
         return "waits for the plan of its initiative"
     if space is None:
-        return "its repository is not managed by Overlord any more"
+        return NOT_MANAGED
     if space.pause:
         return space.pause
     if rows := view.waits_for(task):
@@ -141,7 +145,7 @@ def _task_waits(view: PortfolioView, task: Task) -> str:
         return f"waits for {', '.join(named[:MOST_SHOWN])}{more}"
     if escalation := view.blocking(task):
         return f"waits for {escalation.ref}: {plain_line(escalation.question, limit=80)}"
-    if view.is_asked(task.ref):
+    if view.is_asked(task.ref, but=Subject.STALE_TASK):
         return "waits for a person's answer about it"
     if spent := _spent(view, initiative, space):
         return spent
@@ -154,9 +158,9 @@ def _room(view: PortfolioView, space: SpaceView) -> _Room:
     unbegun = 0
     for task in under_way:
         job = view.job_of(space.name, task.issue_number)
-        unbegun += job is None or not _counts(job.state.value)
-        if (scope := _scope(task)) is not None:
-            leases.append((task.ref, scope))
+        unbegun += job is None or job.state is JobState.QUEUED
+        held = (_scope(task), job.scope if job is not None else None)
+        leases += [(task.ref, scope) for scope in dict.fromkeys(held) if scope is not None]
     leases += [
         (f"job {job.id}", job.scope)
         for name, job in view.open_jobs
@@ -164,11 +168,6 @@ def _room(view: PortfolioView, space: SpaceView) -> _Room:
     ]
     served = (0, view.last_served.get(space.name, _NEVER))
     return _Room(space=space, taken=space.pulls + unbegun, leases=leases, served=served)
-
-
-def _counts(state: str) -> bool:
-    """Whether a job is among the open pull requests that the store counts."""
-    return state in {"running", "evaluating", "delivering", "in_review"}
 
 
 def _scope(task: Task) -> Scope | None:

@@ -15,7 +15,7 @@ from overlord.domain.portfolio.initiative import OPEN, InitiativeSource, Initiat
 from overlord.domain.portfolio.priority import Priority
 from overlord.domain.portfolio.task import Task, TaskState
 from overlord.domain.portfolio.view import Autonomy, PortfolioView, SpaceView
-from overlord.domain.text.plain import plain_line
+from overlord.domain.text.plain import plain_line, quoted
 
 _DOCUMENT = (
     "Little is written down about this repository. Read it, and note with their sources: how things are done here (conventions), what was"
@@ -30,6 +30,7 @@ def generate(view: PortfolioView) -> Iterator[Action]:
         space = view.spaces[name]
         if space.is_turn:
             yield from _initiatives(view, space)
+    yield from _unasked(view)
     yield from _stale(view)
     yield from _conflicts(view)
 
@@ -47,7 +48,14 @@ def _initiatives(view: PortfolioView, space: SpaceView) -> Iterator[Action]:
     """As many as the space has room for: what is broken first, then goals in their order, then documentation."""
     counted = Counter(item.state for item in view.initiatives if item.space == space.name)
     room = space.open_initiatives - sum(counted[state] for state in (*OPEN, InitiativeState.PROPOSED))
-    wanted = [item for item in _wanted(space) if item.key not in view.keys]
+    is_mending = any(
+        item.space == space.name and item.source is InitiativeSource.TESTS for item in view.initiatives
+    )
+    wanted = [
+        item
+        for item in _wanted(space)
+        if item.key not in view.keys and not (is_mending and item.source is InitiativeSource.TESTS)
+    ]
     yield from wanted[: max(room, 0)]
 
 
@@ -62,7 +70,6 @@ def _wanted(space: SpaceView) -> Iterator[OpenInitiative]:
             key=_key("tests", space.name, space.red_at_base),
             priority=Priority.HIGH,
             is_proposed=is_proposed,
-            why="Tests fail at base, so no change can be judged by them.",
         )
     goals = [goal for goal in space.goals if not goal.is_done]
     for goal in sorted(goals, key=lambda item: item.priority.order):
@@ -74,7 +81,6 @@ def _wanted(space: SpaceView) -> Iterator[OpenInitiative]:
             key=goal_key(space.name, goal),
             priority=goal.priority,
             is_proposed=is_proposed,
-            why="OVERVIEW.md has it as a goal, and there is no initiative for it.",
             paths=goal.paths,
         )
     if space.has_worked and space.notes < space.thin_notes and space.goals:
@@ -86,8 +92,30 @@ def _wanted(space: SpaceView) -> Iterator[OpenInitiative]:
             key=_key("knowledge", space.name),
             priority=Priority.LOW,
             is_proposed=True,
-            why=f"{space.notes} of {space.thin_notes} notes count here: what is known is thin.",
         )
+
+
+_WHY = {
+    InitiativeSource.TESTS: "Tests fail at base, so no change can be judged by them.",
+    InitiativeSource.OVERVIEW: "OVERVIEW.md has it as a goal, and there is no initiative for it.",
+    InitiativeSource.KNOWLEDGE: "Few notes count here: what is known of this repository is thin.",
+}
+
+
+def _unasked(view: PortfolioView) -> Iterator[Action]:
+    """A person is asked about each initiative that is only proposed."""
+    for item in view.initiatives:
+        if item.state is InitiativeState.PROPOSED and not view.is_asked(item.ref):
+            yield Ask(
+                about=item.ref,
+                space=item.space,
+                subject=Subject.INITIATIVE,
+                kind=DecisionKind.APPROVAL,
+                title=f"{item.ref} {plain_line(item.title, limit=120)}: is this initiative wanted?",
+                body=f"{_WHY.get(item.source, 'It was proposed.')}\n\n{quoted(item.goal, limit=3000)}",
+                verbs=(Verb.APPROVE, Verb.REJECT),
+                blocks=f"initiative {item.ref}",
+            )
 
 
 def _stale(view: PortfolioView) -> Iterator[Action]:
@@ -111,12 +139,11 @@ def _stale(view: PortfolioView) -> Iterator[Action]:
 
 
 def _more_urgent(task: Task) -> Priority:
+    """One step more, but never urgent by itself."""
     order = list(Priority)
-    return (
-        order[max(task.priority.order - 1, order.index(Priority.HIGH))]
-        if task.priority.order
-        else task.priority
-    )
+    if task.priority is Priority.URGENT:
+        return task.priority
+    return order[max(task.priority.order - 1, Priority.HIGH.order)]
 
 
 def stale_about(task: Task) -> str:

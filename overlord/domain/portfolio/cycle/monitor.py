@@ -10,7 +10,7 @@ from overlord.domain.portfolio.task import Task, TaskState
 from overlord.domain.portfolio.view import JobView, PortfolioView
 from overlord.domain.text.plain import plain_line
 
-ISSUE_CLOSED = "issue_closed"
+NOT_MANAGED = "its repository is not managed by Overlord any more"
 _ENDED_BY = {
     "stopped": "a person stopped its job",
     "dropped": "a person dropped its job",
@@ -28,6 +28,8 @@ def monitor(view: PortfolioView) -> Iterator[Action]:
     for task in view.tasks:
         if task.state is TaskState.IN_PROGRESS:
             yield from _of_task(view, task)
+        elif task.state is TaskState.PENDING:
+            yield from _begun_by_others(view, task)
     for initiative in view.initiatives:
         if initiative.state is InitiativeState.PLANNING:
             yield from _of_lead(view, initiative)
@@ -35,14 +37,19 @@ def monitor(view: PortfolioView) -> Iterator[Action]:
             yield from _of_tasks(view, initiative)
 
 
+def _begun_by_others(view: PortfolioView, task: Task) -> Iterator[Action]:
+    """Somebody has its issue worked on before its turn: it is not begun twice."""
+    job = view.job_of(task.space, task.issue_number)
+    if job is not None and not job.is_over:
+        yield ChangeTask(
+            task_id=task.id, state=TaskState.IN_PROGRESS, reason=f"job {job.id} works on its issue"
+        )
+
+
 def _of_task(view: PortfolioView, task: Task) -> Iterator[Action]:
     job = view.job_of(task.space, task.issue_number)
-    if (trouble := view.troubles.get(task.id)) and not view.is_asked(task.ref):
-        reason = plain_line(trouble, limit=300)
-        yield ChangeTask(task_id=task.id, state=TaskState.PENDING, reason=reason, is_failed=True)
-        yield _what_now(task, "its issue could not be taken up", reason)
-        return
     if job is None:
+        yield from _without_job(view, task)
         return
     if job.id != task.job_id:
         yield NoteJob(job_id=job.id, task_id=task.id)
@@ -50,10 +57,32 @@ def _of_task(view: PortfolioView, task: Task) -> Iterator[Action]:
         return
     if job.state is JobState.COMPLETED:
         yield from _merged(view, task, job)
-    elif not view.is_asked(task.ref):
+    else:
         why = ending_of(job.ending)
-        yield ChangeTask(task_id=task.id, state=TaskState.PENDING, reason=why, is_failed=True)
-        yield _what_now(task, why, f"Job {job.id} worked on it, and {why}.")
+        yield from _ended(view, task, why, why, f"Job {job.id} worked on it, and {why}.")
+
+
+def _without_job(view: PortfolioView, task: Task) -> Iterator[Action]:
+    """Its issue is about to be opened or taken up, unless something is in the way."""
+    if trouble := view.troubles.get(task.id):
+        reason = plain_line(trouble, limit=300)
+        yield from _ended(view, task, reason, "its issue could not be taken up", reason)
+    elif task.space not in view.spaces:
+        if task.initiative_id in view.by_id:
+            yield ChangeTask(task_id=task.id, state=TaskState.PENDING, reason=NOT_MANAGED)
+        else:
+            yield ChangeTask(task_id=task.id, state=TaskState.CANCELLED, reason=NOT_MANAGED)
+
+
+def _ended(view: PortfolioView, task: Task, reason: str, why: str, body: str) -> Iterator[Action]:
+    """Nobody works on it any more: a person says what now. Of an initiative that has ended, it ends too."""
+    if task.initiative_id not in view.by_id:
+        reason = f"its initiative has ended, and {reason}"
+        yield ChangeTask(task_id=task.id, state=TaskState.CANCELLED, reason=reason, is_failed=True)
+        return
+    yield ChangeTask(task_id=task.id, state=TaskState.PENDING, reason=reason, is_failed=True)
+    if not view.is_asked(task.ref, but=Subject.STALE_TASK):
+        yield _what_now(task, why, body)
 
 
 def ending_of(name: str) -> str:
@@ -66,21 +95,22 @@ def _merged(view: PortfolioView, task: Task, job: JobView) -> Iterator[Action]:
     notes = task.completion_notes or job.summary
     if notes.strip() and task.is_addressed:
         yield ChangeTask(task_id=task.id, state=TaskState.DONE, reason="its work was merged", notes=notes)
-    elif not view.is_asked(task.ref):
+    elif not view.is_asked(task.ref, but=Subject.STALE_TASK):
         said = {item.number for item in task.addressed if item.evidence.strip()}
         left = [
             f"{number}. {plain_line(text, limit=300)}"
             for number, text in enumerate(task.acceptance_criteria, start=1)
             if number not in said
         ]
-        body = "Its work was merged. Nothing was said of these acceptance criteria:\n\n" + "\n".join(left)
+        body = f"Its work was merged by job {job.id}. Nothing was said of these acceptance criteria:\n\n"
+        body += "\n".join(left)
         yield Ask(
             about=task.ref,
             space=task.space,
             subject=Subject.TASK_MERGED,
             kind=DecisionKind.APPROVAL,
             title=f"{task.ref} {plain_line(task.subject, limit=100)}: does the merged work do all of it?",
-            body=body if left else "Its work was merged, and nothing was written down of what was done.",
+            body=body if left else f"Job {job.id} was merged, and nothing was written down of what it did.",
             verbs=(Verb.ACCEPT, Verb.ONE_MORE, Verb.DROP),
             blocks=f"task {task.ref}",
         )
@@ -107,10 +137,13 @@ def _of_lead(view: PortfolioView, initiative: Initiative) -> Iterator[Action]:
         return
     job = view.job_of(initiative.space, initiative.issue_number)
     if job is None:
+        if initiative.space not in view.spaces:
+            state = InitiativeState.QUEUED
+            yield ChangeInitiative(initiative_id=initiative.id, state=state, reason=NOT_MANAGED)
         return
     if job.id != initiative.job_id:
         yield NoteJob(job_id=job.id, initiative_id=initiative.id)
-    if job.is_over and job.state is not JobState.COMPLETED:
+    if job.is_over:
         yield from _planning_ended(initiative, f"Job {job.id} planned it, and {ending_of(job.ending)}.")
 
 

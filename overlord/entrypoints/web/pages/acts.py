@@ -5,12 +5,14 @@ A verb that there is none of, or that whoever looks may not give, is left out.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 from overlord.domain.conversation.argument import arguments_of
 from overlord.domain.interface import Interface
 from overlord.entrypoints.web.giving import Field, fields_of
 from overlord.entrypoints.web.visitor import Visitor
 from overlord.verbs import registry
+from overlord.verbs.verb import Verb
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +40,8 @@ class Wanted:
     is_dangerous: bool = False
     initial: Mapping[str, str] | None = None
     """What stands in its fields at first, by their names; `*` for the field that may have several lines."""
+    choices: Mapping[str, tuple[str, ...]] | None = None
+    """What a field may be, where only some of it is offered here."""
     is_bare: bool = False
     """Whether a press is enough though more could be said."""
 
@@ -48,20 +52,19 @@ def acts(visitor: Visitor, wanted: Iterable[Wanted], *, about: str, space: str) 
 
 
 def _acts(visitor: Visitor, wanted: Iterable[Wanted], about: str, space: str) -> Iterator[Act]:
-    offered = registry.offered(Interface.PAGE)
-    for item in wanted:
+    offered = _offered()
+    for number, item in enumerate(wanted):
         verb = offered.get(item.verb)
         if verb is None or not visitor.may(verb.right, space):
             continue
-        named = [name for name, _ in arguments_of(verb.arguments)]
-        first = named[0] if about and named else ""
-        fields = [_begun(field, item.initial or {}) for field in fields_of(item.verb) if field.name != first]
+        first = _subject(item.verb) if about else ""
+        fields = [_begun(field, item) for field in fields_of(item.verb) if field.name != first]
         if item.is_bare:
             fields = [field for field in fields if field.is_needed]
         yield Act(
             verb=item.verb,
             label=item.label,
-            id=f"{item.verb}-{about}".rstrip("-").replace(".", "-"),
+            id=f"{item.verb}-{about}-{number}".replace(".", "-"),
             hidden=((first, about),) if first else (),
             fields=tuple(fields),
             confirm=verb.confirm,
@@ -69,5 +72,18 @@ def _acts(visitor: Visitor, wanted: Iterable[Wanted], about: str, space: str) ->
         )
 
 
-def _begun(field: Field, initial: Mapping[str, str]) -> Field:
-    return replace(field, initial=initial.get(field.name) or (initial.get("*", "") if field.is_long else ""))
+@cache
+def _offered() -> Mapping[str, Verb]:
+    return registry.offered(Interface.PAGE)
+
+
+@cache
+def _subject(name: str) -> str:
+    """The argument that says what a verb is about: its first."""
+    return next((field for field, _ in arguments_of(registry.find(name).arguments)), "")
+
+
+def _begun(field: Field, item: Wanted) -> Field:
+    initial, choices = item.initial or {}, item.choices or {}
+    begun = initial.get(field.name) or (initial.get("*", "") if field.is_long else "")
+    return replace(field, initial=begun, choices=choices.get(field.name, field.choices))

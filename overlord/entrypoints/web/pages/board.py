@@ -10,10 +10,9 @@ from overlord.entrypoints.web.pages.acts import Act, Wanted, acts
 from overlord.entrypoints.web.visitor import Visitor
 from overlord.queries import portfolio
 from overlord.queries.look import Look
-from overlord.queries.portfolio import InitiativeLine, LastCycle
+from overlord.queries.portfolio import FileTrouble, InitiativeLine, LastCycle
 from overlord.store.portfolio import board as rows
 from overlord.store.portfolio import cycles
-from overlord.store.portfolio.board import FileTrouble
 
 A_COLUMN, A_PAGE = 20, 100
 S = InitiativeState

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from overlord.domain.budgets.budget import cost_text
-from overlord.domain.conversation.pull_card import state_in_words
+from overlord.domain.conversation.pull_card import state_in_words, state_of
 from overlord.domain.job import Job, JobState
 from overlord.domain.search import Hit, HitKind, Piece
 from overlord.domain.text.search_words import MOST_CHARS, match_expression
@@ -76,7 +76,7 @@ def history(look: Look, wanted: Filter, sees: Iterable[str] = ()) -> History:
         jobs=tuple(
             Found(
                 job=job,
-                state=state_in_words(job.state),
+                state=state_of(job),
                 cost=cost_text(costs.of_job(look.connection, job.id)),
                 places=tuple(_place(job, hit) for hit in found[job.id]),
             )

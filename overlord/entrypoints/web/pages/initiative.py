@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from overlord.domain.chat.markdown import parts_of
 from overlord.domain.portfolio.initiative import InitiativeState
+from overlord.domain.portfolio.priority import Priority
 from overlord.domain.portfolio.task import TaskState
 from overlord.domain.view.view import View
 from overlord.entrypoints.web.pages import inbox
@@ -91,9 +92,19 @@ def _of_initiative(story: InitiativeStory) -> Iterable[Wanted]:
         yield Wanted(verb="initiative-pause", label="Pause", is_bare=True)
     if item.state in (S.ACTIVE, S.PAUSED, S.PLANNING):
         yield Wanted(verb="initiative-plan", label="Plan again…")
-    initial = {"priority": str(item.priority), "title": item.title}
-    yield Wanted(verb="initiative-set", label="Change…", initial=initial)
+    yield _priority("initiative-set", item.priority)
+    yield Wanted(verb="initiative-set", label="Change…")
     yield Wanted(verb="initiative-cancel", label="Cancel…", is_dangerous=True)
+
+
+def _priority(verb: str, present: Priority) -> Wanted:
+    """How urgent it is, chosen from a list."""
+    return Wanted(
+        verb=verb,
+        label="Priority…",
+        initial={"words": f"priority {present}"},
+        choices={"words": tuple(f"priority {priority}" for priority in Priority)},
+    )
 
 
 def task_page(look: Look, named: str, visitor: Visitor) -> TaskPage:
@@ -118,8 +129,8 @@ def _of_task(story: TaskStory) -> Iterable[Wanted]:
         return
     if task.state is not TaskState.PROPOSED:
         yield Wanted(verb="task-done", label="It is done…")
-    initial = {"priority": str(task.priority), "subject": task.subject}
-    yield Wanted(verb="task-set", label="Change…", initial=initial)
+    yield _priority("task-set", task.priority)
+    yield Wanted(verb="task-set", label="Change…")
     yield Wanted(verb="task-cancel", label="Cancel…", is_dangerous=True)
 
 

@@ -8,13 +8,11 @@ from overlord.domain.inquiry import HistoryLine
 from overlord.domain.knowledge.note import Note, NoteKind, NoteState
 from overlord.domain.knowledge.rule import Rule
 from overlord.entrypoints.web.pages.acts import Act, Wanted, acts
-from overlord.entrypoints.web.visitor import Visitor
-from overlord.errors import NotFound
+from overlord.entrypoints.web.visitor import UNSEEN, NotSeen, Visitor
 from overlord.queries.look import Look
-from overlord.queries.portfolio import troubles
+from overlord.queries.portfolio import FileTrouble, troubles
 from overlord.queries.portfolio_initiative import told
 from overlord.store.knowledge import listed, notes, rules
-from overlord.store.portfolio.board import FileTrouble
 
 A_PAGE = 50
 ALL = "all"
@@ -59,6 +57,8 @@ class Knowledge:
     drafts: tuple[ShownNote, ...]
     notes: tuple[ShownNote, ...]
     rules: tuple[ShownRule, ...]
+    has_rules: bool
+    """Whether rules stand on this page: on the first, where nothing is looked for."""
     older: str
     """The address of the next page; empty where there is none."""
     spaces: tuple[str, ...]
@@ -99,13 +99,20 @@ def knowledge(look: Look, wanted: Filter, visitor: Visitor) -> Knowledge:
         drafts=tuple(_shown(visitor, note) for note in waiting),
         notes=tuple(_shown(visitor, note) for note in found[:A_PAGE]),
         rules=tuple(_rules(look, visitor, spaces)) if is_first else (),
+        has_rules=is_first,
         older=_older(wanted, found[A_PAGE - 1].id) if more else "",
         spaces=names,
         kinds=tuple(NoteKind),
         states=tuple(NoteState),
         troubles=troubles(look),
-        adds=acts(visitor, [Wanted(verb="knowledge-add", label="Write a note…")], about="", space=names[0] if len(names) == 1 else ""),
-    )  # fmt: skip
+        adds=acts(visitor, _WRITES, about="", space=names[0] if len(names) == 1 else ""),
+    )
+
+
+_WRITES = (
+    Wanted(verb="knowledge-add", label="Write a note…"),
+    Wanted(verb="rule-add", label="Make a rule…"),
+)
 
 
 def _spaces(chosen: str, names: Iterable[str], *, is_limited: bool) -> tuple[str, ...] | None:
@@ -121,10 +128,10 @@ def note_page(look: Look, ref: str, visitor: Visitor) -> NotePage:
     """Raises NotFound."""
     digits = ref.removeprefix("n")
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= 9):
-        raise NotFound("there is no such note")
+        raise NotSeen(UNSEEN)
     note = notes.get(look.connection, int(digits))
     if not look.sees(note.space):
-        raise NotFound(f"there is no note {note.ref}")
+        raise NotSeen(UNSEEN)
     return NotePage(shown=_shown(visitor, note), told=told(look, [note.ref]))
 
 
@@ -135,7 +142,7 @@ def _shown(visitor: Visitor, note: Note) -> ShownNote:
 def _of_note(note: Note) -> Iterator[Wanted]:
     if note.state is NoteState.DRAFT:
         yield Wanted(verb="knowledge-accept", label="Accept", is_bare=True)
-        yield Wanted(verb="knowledge-reject", label="Reject", is_bare=True, is_dangerous=True)
+        yield Wanted(verb="knowledge-withdraw", label="Reject", is_bare=True, is_dangerous=True)
     if note.state in (NoteState.DRAFT, NoteState.ACTIVE):
         yield Wanted(verb="knowledge-edit", label="Edit…", initial={"*": note.text})
     if note.state is NoteState.ACTIVE:
