@@ -32,4 +32,4 @@ def _value(name: str, value: object) -> str:
         return usd_text(value)
     if isinstance(value, tuple | list):
         return ("; " if name == "acceptance_criteria" else ", ").join(map(str, value))
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

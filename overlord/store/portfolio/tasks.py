@@ -230,6 +230,6 @@ def link(
         insert(connection, "task_links", columns)
     update(connection, "tasks", task.id, {"updated_at": at})
     refs = ", ".join(wanted[row].ref for row in sorted(wanted))
-    data: dict[str, Json] = {"what": [f"blocked by: {_short(refs) or 'no other task'}"]}
+    data: dict[str, Json] = {"what": [told_change("blocked_by", refs or "no other task")]}
     data |= {"subject": task.subject, "reason": ""}
     _append(connection, EventName.TASK_CHANGED, task, data, actor=actor, at=at)
