@@ -298,7 +298,7 @@ def test_help_names_every_verb() -> None:
 - `/overlord portfolio`  every initiative: how far it is, what it waits for, what it cost
 - `/overlord initiative i3`  one initiative: plan, tasks, escalations, cost and story
 - `/overlord task i3.4`  one task: criteria with what was said of each, links, jobs and story
-- `/overlord knowledge cache tokens`  what was learned, also knowledge drafts, knowledge kind:decision space:owner/repo cache
+- `/overlord knowledge cache`  what was learned, also knowledge drafts, knowledge kind:decision space:owner/repo cache
 - `/overlord note n12`  a note, and what happened to it
 - `/overlord rules`  questions that are answered always, and how often each rule answered
 - `/overlord rule-preview 5`  what a rule would have answered, before it is made

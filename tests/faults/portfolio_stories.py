@@ -70,11 +70,8 @@ def _issues(told: Campaign) -> Sequence[str]:
 
 
 def _named(told: Campaign, title: str) -> Initiative:
-    [found] = [
-        item
-        for item in _read(told, select, Initiative, "SELECT * FROM initiatives ORDER BY id")
-        if item.title == title
-    ]
+    every: list[Initiative] = _read(told, select, Initiative, "SELECT * FROM initiatives ORDER BY id")
+    [found] = [item for item in every if item.title == title]
     return found
 
 
