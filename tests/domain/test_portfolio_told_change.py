@@ -14,7 +14,11 @@ from overlord.domain.portfolio.told_change import told_change
         ("plan_digest", "736799c552634e78", "plan: as it was approved"),
         ("paths", ("src/**", "tests/**"), "paths: src/**, tests/**"),
         ("paths", (), "paths: none"),
-        ("acceptance_criteria", ("It adds.", "It\nis tested."), "acceptance criteria: It adds.; It is tested."),
+        (
+            "acceptance_criteria",
+            ("It adds.", "It\nis tested."),
+            "acceptance criteria: It adds.; It is tested.",
+        ),
         ("title", "x" * 200, f"title: {'x' * 79}…"),
         ("is_quiet", True, "is quiet: True"),
     ],

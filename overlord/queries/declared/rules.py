@@ -86,7 +86,7 @@ def until(item: RuleView) -> str:
     if item.state == "revoked":
         return f"revoked by {words(item.revoked_by)}"
     if item.expires_at is None:
-        return "you revoke it"
+        return "it is revoked"
     return f"{item.expires_at:%Y-%m-%d}{' (over)' if item.state == 'over' else ''}"
 
 
