@@ -109,10 +109,11 @@ async def test_what_one_session_escalates_a_person_answers_once(talk: Talk) -> N
     assert "Redis (persistent)" in str(world.minion_heard())
     assert (await world.job()).state is JobState.IN_REVIEW
     [note] = await world.read(notes.counting_in, REPO)
-    assert (note.text, note.question) == ("Redis (persistent)", QUESTION.question)
+    noted = f"{QUESTION.question} Redis (persistent)"
+    assert (note.text, note.question) == (noted, QUESTION.question)
 
     second = await escalate(talk, await between_turns(talk, "double() doubles"))
-    assert (second.state, second.resolution, second.cites) == ("resolved", "Redis (persistent)", "n1")
+    assert (second.state, second.resolution, second.cites) == ("resolved", noted, "n1")
     assert len(talk.cards("Decision")) == 1, "nobody was asked again"
     await goes_on(talk)
     told = await talk.command("briefing")
