@@ -185,5 +185,5 @@ async def at_the_end(talk: Talk) -> None:
     assert asked == {WHICH_FORM: 1, WHICH_STORE: 1, NO_KEY: 1}
     assert {item.state for item in await every_initiative(talk)} == {InitiativeState.DONE}
     noted = {note.question: note.text for note in await world.read(notes.counting_in, API)}
-    assert noted[WHICH_STORE] == "Redis (persistent)"
+    assert noted[WHICH_STORE] == f"{WHICH_STORE} Redis (persistent)"
     assert list(await world.decisions()) == []
