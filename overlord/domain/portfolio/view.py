@@ -92,7 +92,9 @@ class PortfolioView:
     initiatives: Sequence[Initiative]
     """Those that have not ended."""
     tasks: Sequence[Task]
-    """Those of these initiatives, and those of ended ones that are still worked on."""
+    """Unfinished ones of these initiatives, and those of ended ones that are still worked on."""
+    ended: Mapping[int, frozenset[TaskState]] = field(default_factory=dict)
+    """By initiative, how its other tasks have ended; none where it has no others."""
     links: Sequence[TaskLink] = ()
     done: frozenset[int] = frozenset()
     """Rows of tasks that are done or cancelled and that another one waits for."""
