@@ -178,7 +178,13 @@ async def test_two_edits_at_once_make_no_circle_together(tmp_path: Path) -> None
 def test_ten_thousand_are_read_as_one_is(store: sqlite3.Connection) -> None:
     [task, _] = added(store, 2)
     said = (AddressedCriterion(number=1, evidence="tests/test_x.py"),)
-    given: dict[str, Any] = {"labels": ("a", "b"), "paths": ("src/**",), "addressed": said, "is_linked": True, "job_id": None}
+    given: dict[str, Any] = {
+        "labels": ("a", "b"),
+        "paths": ("src/**",),
+        "addressed": said,
+        "is_linked": True,
+        "job_id": None,
+    }
     tasks.change(store, task.id, at=later(5), state=TaskState.DONE, **given)
     for state in (TaskState.DONE, TaskState.PENDING):
         assert tasks.of_states(store, [state]) == [
