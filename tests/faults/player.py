@@ -391,10 +391,14 @@ def _of_portfolio(session_api: SessionApi, brief: "dict[str, Any]", told: "dict[
     if "knows" in title:
         _escalate(session_api, title, type="question", kind="convention", question=f"Which form has {title}?")
     if "waits" in title and not told["resolved"]:
-        _escalate(session_api, title, type="blocker", kind="credentials", question=f"Which key opens {title}?")
+        _escalate(
+            session_api, title, type="blocker", kind="credentials", question=f"Which key opens {title}?"
+        )
         _report(session_api, "blocked", "There is no key.", None)
         return
-    made = _pushed(session_api, brief, {f"{_place(title)}.py".encode(): f"# {brief['session_id']}\n".encode()})
+    made = _pushed(
+        session_api, brief, {f"{_place(title)}.py".encode(): f"# {brief['session_id']}\n".encode()}
+    )
     if "half" not in title or brief["branch"].endswith("-2"):
         done = {"notes": "It is there.", "addressed": [{"number": 1, "evidence": "the file"}]}
         session_api.post("/session/completion", done)
@@ -407,7 +411,9 @@ def _of_portfolio(session_api: SessionApi, brief: "dict[str, Any]", told: "dict[
 
 def _place(title: str) -> str:
     """The file of a task, by the last word of its title."""
-    return {"knows": "first", "waits": "second", "half": "third", "found": "found"}[title.split()[-1]]
+    return {"knows": "first", "waits": "second", "half": "third", "found": "found"}[
+        title.rsplit(maxsplit=1)[-1]
+    ]
 
 
 def _planned(subject: str, path: str) -> "dict[str, Any]":

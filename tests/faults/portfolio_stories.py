@@ -13,7 +13,7 @@ from overlord.domain.portfolio.task import Task, TaskState
 from overlord.failpoints import Failpoint
 from overlord.store import decisions, jobs
 from overlord.store.database import open_reader
-from overlord.store.portfolio import daily_notes, escalations, initiatives, tasks
+from overlord.store.portfolio import daily_notes, escalations, tasks
 from overlord.store.rows import select
 from tests.faults.campaign import Campaign
 from tests.faults.invariants import must_hold
@@ -70,7 +70,11 @@ def _issues(told: Campaign) -> Sequence[str]:
 
 
 def _named(told: Campaign, title: str) -> Initiative:
-    [found] = [item for item in _read(told, select, Initiative, "SELECT * FROM initiatives ORDER BY id") if item.title == title]
+    [found] = [
+        item
+        for item in _read(told, select, Initiative, "SELECT * FROM initiatives ORDER BY id")
+        if item.title == title
+    ]
     return found
 
 
@@ -117,7 +121,9 @@ def _wrong(told: Campaign, title: str) -> Sequence[str]:
     if questions != Counter([f"Which form has {title} finds knows?", f"Which key opens {title} waits?"]):
         found.append(f"escalations: {[(item.ref, item.question, item.state) for item in asked]}")
     raised: list[Decision] = _read(told, select, Decision, "SELECT * FROM decisions ORDER BY id")
-    about = [item for item in raised if item.about == initiative.ref or item.about.startswith(f"{initiative.ref}.")]
+    about = [
+        item for item in raised if item.about == initiative.ref or item.about.startswith(f"{initiative.ref}.")
+    ]
     if [item.subject for item in about] != [Subject.TASK_MERGED]:
         found.append(f"asked about it: {[(item.about, item.subject) for item in about]}")
     runs = {name: [job.state for job in _jobs(told, name)] for name in (title, *wanted)}
