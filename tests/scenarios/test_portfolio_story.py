@@ -18,6 +18,7 @@ from tests.portfolio_played import (
     FILES,
     FORM,
     KEY,
+    LEARNED,
     MODULO,
     NO_KEY,
     SETTINGS,
@@ -75,6 +76,7 @@ async def a_day(talk: Talk) -> None:
     await approved(talk)
     await answered_while_it_runs(talk)
     await the_rest_goes_on(talk)
+    await looked_back(talk)
     await told_in_the_morning(talk)
     await unblocked(talk)
     await at_the_end(talk)
@@ -147,6 +149,16 @@ async def the_rest_goes_on(talk: Talk) -> None:
         InitiativeState.DONE,
         InitiativeState.DONE,
     ]
+
+
+async def looked_back(talk: Talk) -> None:
+    """What a session says that it learned is held against what happened, and noted."""
+
+    async def is_noted() -> bool:
+        known = await talk.world.read(notes.counting_in, CALC_REPO)
+        return any(note.text == LEARNED for note in known)
+
+    await talk.world.until(is_noted)
 
 
 async def told_in_the_morning(talk: Talk) -> None:
