@@ -22,6 +22,7 @@ from tests.faults import (
     model_stories,
     portfolio_stories,
     proposal_stories,
+    retrospective_stories,
     skill_review_stories,
     steering_stories,
 )
@@ -493,5 +494,6 @@ PLACES: Mapping[Failpoint, Story] = {
     **init_stories.PLACES,
     **skill_review_stories.PLACES,
     **model_stories.PLACES,
+    **retrospective_stories.PLACES,
     **steering_stories.PLACES,
 }
