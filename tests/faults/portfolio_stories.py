@@ -63,7 +63,9 @@ async def _worked_off(told: Campaign) -> None:
 
 def _is_told(told: Campaign, day: str) -> bool:
     """Whether a day has its briefing, and every job was looked back on."""
-    return _read(told, daily_notes.of_day, day) is not None and not _read(told, retrospectives.due, told.now())
+    return _read(told, daily_notes.of_day, day) is not None and not _read(
+        told, retrospectives.due, told.now()
+    )
 
 
 def _wants(told: Campaign, title: str) -> None:
