@@ -73,6 +73,8 @@ def test_a_sound_plan_has_no_problems() -> None:
         (planned(paths=("../x",)), "'../x'"),
         (planned(paths=("",)), "''"),
         (planned(paths=("!src/**",)), "'!src/**'"),
+        (planned(paths=("**/a/**/b/**/c/**",)), "too many wildcards"),
+        (planned(paths=("*a" * 11,)), "too many wildcards"),
         (planned(paths=(".git/hooks/**",)), "no session may write"),
         (planned(paths=(".nebulus/contract/contract.yaml",)), "no session may write"),
         (planned(repository="evil/other"), "no repository of the portfolio"),
@@ -126,6 +128,11 @@ def test_two_of_one_subject_are_one_too_many() -> None:
 )
 def test_a_plan_says_something_under_each_heading(text: str, said: str) -> None:
     assert said in "".join(problems(planned(), text=text))
+
+
+def test_a_heading_that_is_one_row_of_marks_is_read_once() -> None:
+    hostile = f"# {'# ' * 19_000}x\n\n{TEXT}"
+    assert problems(planned(), text=hostile) == ()
 
 
 def test_paths_stay_within_the_initiative_unless_it_is_another_repository() -> None:

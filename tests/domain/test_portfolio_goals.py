@@ -110,6 +110,7 @@ def test_a_file_that_is_too_large_is_not_read() -> None:
         "- ~~" * 40_000,
         "- [priority:" * 20_000,
         "- `" * 60_000,
+        f"- {'`' * 60_000}<b{'` ' * 60_000}",
         "<!--" * 40_000,
     ],
 )
@@ -125,3 +126,16 @@ def test_it_never_raises_and_no_goal_holds_what_is_unseen(text: str) -> None:
         assert goal.title
         assert "\u200b" not in goal.title + goal.text
         assert "\u202e" not in goal.title + goal.text
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("a `<b>` c", ("a `<b>` c",)),
+        ("``a ` <b>`` c", ("``a ` <b>`` c",)),
+        ("a ` <b> `` c", ()),
+        ("`a` <b> `c`", ()),
+    ],
+)
+def test_what_stands_in_code_is_no_markup(line: str, kept: tuple[str, ...]) -> None:
+    assert tuple(goal.title for goal in read_overview(f"## Goals\n\n- {line}\n").goals) == kept

@@ -18,7 +18,7 @@ from overlord.domain.text.hidden_text import without_hidden, without_hidden_char
 MOST_FILE_BYTES = 1024 * 1024
 MOST_BULLETS = 2_000
 _BULLET = re.compile(r"[-*+] +(?=\S)")
-_MARK = re.compile(r"[ \t]*<!--[ \t]*n([1-9][0-9]{0,9})[ \t]*-->[ \t]*$")
+_MARK = re.compile(r"(?<![ \t])[ \t]*<!--[ \t]*n([1-9][0-9]{0,9})[ \t]*-->[ \t]*$")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _SEPARATOR = "\n"
 

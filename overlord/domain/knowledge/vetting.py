@@ -17,7 +17,8 @@ from overlord.domain.text.secret_detection import redacted
 
 MOST_QUESTION_CHARS = 500
 LEAST_CHARS = 3
-_BLANKS = re.compile(r"[ \t]+$", re.MULTILINE)
+_BLANKS = re.compile(r"(?<![ \t])[ \t]+$", re.MULTILINE)
+"""From the first of them on alone: begun at each, a line of blanks would take time in proportion to the square of its length."""
 _LOWERS = re.compile(
     r"\b(?:skip|disable|delete|remove|ignore|bypass|loosen|weaken|silence|suppress|grant|widen|approve|turn off|leave out)"
     r"(?:s|d|ed|ing)?\b[^.\n]{0,60}?\b(?:tests?|checks?|lint(?:er|ers|ing)?|reviews?|scopes?|gates?|approvals?|budgets?|plans?)\b",

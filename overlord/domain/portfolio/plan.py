@@ -19,7 +19,7 @@ from overlord.domain.text.plain import count, visible
 MOST_TEXT_CHARS = 40_000
 MOST_PROBLEMS = 40
 HEADINGS = ("Goal", "Current state", "Approach", "What is next")
-_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(?P<words>.*?)[ \t#]*$", re.MULTILINE)
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(?P<words>.*)$", re.MULTILINE)
 _BEGUN = {TaskState.IN_PROGRESS: "in progress", TaskState.DONE: "done", TaskState.CANCELLED: "cancelled"}
 
 
@@ -118,7 +118,7 @@ def _text_problems(text: str) -> Iterator[str]:
     written = dict[str, str]()
     for at, heading in enumerate(found):
         end = found[at + 1].start() if at + 1 < len(found) else len(text)
-        written.setdefault(line(heading["words"]).casefold(), text[heading.end() : end].strip())
+        written.setdefault(line(heading["words"].rstrip(" \t#")).casefold(), text[heading.end() : end].strip())
     for wanted in HEADINGS:
         if wanted.casefold() not in written:
             yield f"The text has no heading {wanted!r}: a plan has {', '.join(HEADINGS)}."

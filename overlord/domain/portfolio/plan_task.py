@@ -1,6 +1,7 @@
 """One task as a session proposes it: cleaned, held within its bounds, and what is wrong with it in sentences that a model can act on."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -21,6 +22,10 @@ from overlord.domain.text.plain import visible
 MOST_PATHS = 30
 MOST_LABEL_CHARS = 50
 MOST_PATH_CHARS = 200
+MOST_ANY_DEPTH = 3
+"""`**` of one path: how long two sets of paths take to compare grows with it faster than with anything else."""
+MOST_WILDCARDS = 10
+_WILDCARD = re.compile(r"\*+|\?|\[")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +118,11 @@ def path_problems(paths: tuple[str, ...], bounds: Bounds) -> Iterator[str]:
     for path in paths:
         if len(path) > MOST_PATH_CHARS:
             yield f"has a path of {len(path):,} characters: at most {MOST_PATH_CHARS}"
+        elif path.count("**") > MOST_ANY_DEPTH or len(_WILDCARD.findall(path)) > MOST_WILDCARDS:
+            yield (
+                f"has the path {path!r}, which has too many wildcards: at most {MOST_ANY_DEPTH} of ** and {MOST_WILDCARDS} in all; "
+                "name a directory"
+            )
         elif not _is_read(path):
             yield f"has the path {path!r}, which names nothing inside the repository: write it as src/api/**"
         elif is_protected(path.strip("/"), (path,)) or is_protected(path.strip("/")):

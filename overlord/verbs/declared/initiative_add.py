@@ -1,4 +1,7 @@
-"""Open an initiative: a goal in a repository, which a lead plans and whose tasks are then worked on."""
+"""Open an initiative: a goal in a repository, which a lead plans and whose tasks are then worked on.
+
+In a terminal quote the lines, or give `-` alone and type them, or have a file read: `< goal.md`.
+"""
 
 from dataclasses import dataclass
 from typing import Annotated

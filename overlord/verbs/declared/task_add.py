@@ -1,4 +1,7 @@
-"""Add a task to an initiative: the first line says what, lines with a dash are its acceptance criteria."""
+"""Add a task to an initiative: the first line says what, lines with a dash are its acceptance criteria.
+
+In a terminal quote the lines, or give `-` alone and type them, or have a file read: `< task.md`.
+"""
 
 from dataclasses import dataclass
 from typing import Annotated

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from minion.protocol import Scope, ScopeError
 from overlord.domain.budgets.budget import NANO
 from overlord.domain.contracts.overlap import overlap
+from overlord.domain.contracts.pattern_automaton import TooManyStates
 from overlord.domain.decision import Subject
 from overlord.domain.job import JobState
 from overlord.domain.portfolio.cycle.action import Action, AssignTask, RequestPlan, SayWaits
@@ -207,6 +208,15 @@ def _held_up(room: _Room, task: Task) -> str:
     if wanted is None or not room.space.path_leases:
         return ""
     for holder, held in room.leases:
-        if (path := overlap(wanted, held)) is not None:
-            return f"waits for {holder}, which may write {plain_line(path, limit=60)} too"
+        if path := _shared(wanted, held):
+            return f"waits for {holder}, which may write {path} too"
     return ""
+
+
+def _shared(wanted: Scope, held: Scope) -> str:
+    """A path that both may write, in words; empty where there is none. What cannot be compared counts as shared."""
+    try:
+        path = overlap(wanted, held)
+    except TooManyStates:
+        return "the same (their patterns are too intricate to be compared)"
+    return plain_line(path, limit=60) if path is not None else ""

@@ -30,7 +30,7 @@ _BOX = re.compile(r"\[(?P<mark>[ xX])\](?:[ \t]+|$)")
 _STRUCK = re.compile(r"~~(?P<text>.+)~~")
 _MARK = re.compile(r"\[(?P<name>priority|paths):(?P<value>[^\[\]]*+)\]", re.IGNORECASE)
 _TAG = re.compile(r"</?[A-Za-z]|<!|<\?")
-_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+_TICKS = re.compile(r"`+")
 _VOID = frozenset(
     {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 )
@@ -146,7 +146,7 @@ def _goal(lines: Sequence[str], troubles: list[str]) -> Goal | None:
     if not title:
         return None
     named = f"the goal “{title[:80]}”"
-    if any(_TAG.search(_CODE.sub("", part)) for part in (first, text)):
+    if any(_TAG.search(_without_code(line)) for line in (first, *text.split("\n"))):
         troubles.append(
             f"{named} is not read: it has HTML in it; write it as plain text, or put code into backticks"
         )
@@ -169,6 +169,24 @@ def _goal(lines: Sequence[str], troubles: list[str]) -> Goal | None:
         paths=paths,
         is_done=bool(struck) or bool(box and box["mark"] != " "),
     )
+
+
+def _without_code(line: str) -> str:
+    """A line without what stands between two rows of as many backticks."""
+    rows = [(found.start(), found.end()) for found in _TICKS.finditer(line)]
+    following, later = dict[int, int](), dict[int, int]()
+    for place in range(len(rows) - 1, -1, -1):
+        width = rows[place][1] - rows[place][0]
+        if width in later:
+            following[place] = later[width]
+        later[width] = place
+    kept, end, place = list[str](), 0, 0
+    while place < len(rows):
+        if (closing := following.get(place)) is not None:
+            kept.append(line[end : rows[place][0]])
+            end, place = rows[closing][1], closing
+        place += 1
+    return "".join([*kept, line[end:]])
 
 
 def _without_marks(text: str) -> tuple[str, dict[str, str]]:
