@@ -15,6 +15,7 @@ from overlord.domain.job import Job
 from overlord.domain.portfolio.escalation import TIERS, Escalation, EscalationState, Tier
 from overlord.domain.portfolio.escalation_call import (
     DECIDE_IT,
+    MOST_OF_JOB,
     MOST_OF_SESSION,
     Asked,
     Blocks,
@@ -53,10 +54,17 @@ def _keep(
 ) -> Escalation:
     """The row, once however often it is sent; resolved where what is known answers it."""
     check_at_work(connection, session)
-    written = [item for item in escalations.of_job(connection, job.id) if item.session_id == session.id]
-    same = next((item for item in written if item.question == asked.question), None)
+    of_job = escalations.of_job(connection, job.id)
+    written = [item for item in of_job if item.session_id == session.id]
+    lasting = [item for item in of_job if item in written or item.state is not EscalationState.WITHDRAWN]
+    same = next((item for item in lasting if item.question == asked.question), None)
     if same is not None:
         return same
+    if len(of_job) >= MOST_OF_JOB:
+        raise HTTPException(
+            429,
+            f"the sessions of this job have written {MOST_OF_JOB} escalations, which is the most: go on, or end blocked",
+        )
     if len(written) >= MOST_OF_SESSION:
         raise HTTPException(
             429,
