@@ -15,6 +15,7 @@ from overlord.domain.portfolio.plan_draft import (
     KeptTask,
     PlanDraft,
     PlanLine,
+    as_markdown,
     blockers_of,
     content_digest,
     digest_of,
@@ -27,8 +28,12 @@ from overlord.domain.portfolio.plan_task import folded
 from overlord.domain.portfolio.priority import Priority
 from overlord.domain.portfolio.task import Task, TaskState
 from overlord.errors import Refused
+from overlord.store.contracts import plan_files
 from overlord.store.portfolio import files, initiatives, tasks
 from overlord.store.rows import select, to_column
+
+TASKS_SHOWN = "plan/tasks.md"
+"""The artifact that has the tasks of a plan."""
 
 
 def of_job(connection: sqlite3.Connection, job_id: int) -> PlanDraft | None:
@@ -265,6 +270,16 @@ def lines_of(connection: sqlite3.Connection, draft: PlanDraft) -> tuple[PlanLine
     """The tasks as they will be once it is approved."""
     found = tasks.of_initiative(connection, draft.initiative_id)
     return lines(draft, found, tasks.links(connection, draft.initiative_id))
+
+
+def is_as_shown(connection: sqlite3.Connection, job_id: int) -> bool:
+    """Whether a job's plan and its tasks are what the artifacts of its gate say; so it is for a job that proposed none."""
+    draft = of_job(connection, job_id)
+    if draft is None or not draft.holds:
+        return True
+    tasks_shown = plan_files.of_job(connection, job_id).get(TASKS_SHOWN)
+    is_same_text = edited_text(connection, draft) == draft.text
+    return draft.is_asked and is_same_text and as_markdown(lines_of(connection, draft)) == tasks_shown
 
 
 def adopt_edit(connection: sqlite3.Connection, draft: PlanDraft, text: str) -> None:
