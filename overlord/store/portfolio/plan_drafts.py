@@ -49,6 +49,13 @@ def approved(connection: sqlite3.Connection, initiative_id: int) -> PlanDraft | 
     return next(iter(select(connection, PlanDraft, query, initiative_id)), None)
 
 
+def is_approved(connection: sqlite3.Connection, task: Task) -> bool:
+    """Whether a task stands in a plan that a person approved."""
+    query = """SELECT 1 FROM plan_drafts, json_each(plan_drafts.tasks) WHERE initiative_id = ? AND approved_at IS NOT NULL
+               AND json_extract(json_each.value, '$.number') = ? LIMIT 1"""
+    return connection.execute(query, (task.initiative_id, task.number)).fetchone() is not None
+
+
 def unwritten(connection: sqlite3.Connection) -> list[PlanDraft]:
     """Plans whose plan.md is still to be written: those that were approved, and an initiative's first one, so that people can edit it
     before they approve it."""
