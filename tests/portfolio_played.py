@@ -68,9 +68,7 @@ def done(task: dict[str, Any]) -> tuple[Turn, ...]:
     [path], evidence = task["paths"], "the file is there"
     return (
         write(path, f'"""{task["subject"]}."""\n'),
-        call(
-            "record_completion", notes=f"Wrote {path}.", addressed=[{"number": 1, "evidence": evidence}]
-        ),
+        call("record_completion", notes=f"Wrote {path}.", addressed=[{"number": 1, "evidence": evidence}]),
         call("note_knowledge", text="It went as planned.", nothing_learned=True),
         submit(f"{task['subject']}: done"),
     )

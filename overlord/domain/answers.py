@@ -98,7 +98,10 @@ _ABOUT: Mapping[tuple[Subject, Verb], str] = {
     (Subject.INITIATIVE, Verb.REJECT): "nobody works on it, and it is not proposed again",
     (Subject.DISCOVERED_TASK, Verb.APPROVE): "it is worked on as a task of its initiative",
     (Subject.DISCOVERED_TASK, Verb.REJECT): "nobody works on it",
-    (Subject.STALE_TASK, Verb.RETRY): "it keeps its place, and you are asked again only once it has waited as long again",
+    (
+        Subject.STALE_TASK,
+        Verb.RETRY,
+    ): "it keeps its place, and you are asked again only once it has waited as long again",
     (Subject.STALE_TASK, Verb.DROP): "the task is cancelled",
     (Subject.TASK_ENDED, Verb.RETRY): "the task is begun again",
     (Subject.TASK_ENDED, Verb.DROP): "the task is cancelled; others go on",

@@ -3,9 +3,10 @@
 from overlord.command_ref import CommandRef, Hint, hint
 from overlord.domain.conversation.decision_words import OPENS, confirmation
 from overlord.domain.decision import Audience, Decision, DecisionKind, Subject, Verb
+from overlord.domain.job import JobId
 from overlord.domain.knowledge.width import ANSWERED_BY_RULE
 from overlord.errors import Refused
-from overlord.store.portfolio import escalations, initiatives, plan_drafts, tasks
+from overlord.store.portfolio import escalations, initiatives, plan_approval, tasks
 from overlord.verbs import commands
 from overlord.verbs.proposal import approve_proposal, reject_proposal
 from overlord.verbs.right import Right
@@ -37,8 +38,14 @@ def answer(context: Context, decision: Decision, verb: Verb, text: str) -> Done:
 def _check_as_shown(context: Context, decision: Decision, verb: Verb) -> None:
     """Raises Refused for a plan that somebody edited since it was shown: what is approved is what was read."""
     is_gate = decision.subject is Subject.GATE and verb is Verb.APPROVE
-    if is_gate and decision.job_id is not None and not plan_drafts.is_as_shown(context.connection, decision.job_id):
-        raise Refused("the plan was edited since it was shown; you are asked again in a moment, with what it says now")
+    if (
+        is_gate
+        and decision.job_id is not None
+        and not plan_approval.is_as_shown(context.connection, decision.job_id)
+    ):
+        raise Refused(
+            "the plan was edited since it was shown; you are asked again in a moment, with what it says now"
+        )
 
 
 def _offered(context: Context, answered: Decision) -> Hint | None:
@@ -61,7 +68,7 @@ def check_eyes(context: Context, decision: Decision, verb: Verb) -> None:
     job_id = decision.job_id
     if decision.subject is Subject.ESCALATED:
         escalation = escalations.of_decision(context.connection, decision.id)
-        job_id = escalation.job_id if escalation is not None else None
+        job_id = JobId(escalation.job_id) if escalation is not None and escalation.job_id else None
     if job_id is not None:
         context.check_eyes(job_id)
     elif decision.subject is Subject.DISCOVERED_TASK:

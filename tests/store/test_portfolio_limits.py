@@ -16,8 +16,8 @@ from overlord.store.knowledge import rule_drafts
 from overlord.store.portfolio import initiatives, tasks
 from tests.portfolio import a_task, an_initiative
 from tests.records import NOW
-from tests.stored import ask, claim
 from tests.store.test_decisions import QUESTION, answer
+from tests.stored import ask, claim
 
 
 def found_by_session(connection: sqlite3.Connection, **given: object) -> tuple[Initiative, Task]:
@@ -40,7 +40,9 @@ async def test_a_session_gives_no_scope_to_work_that_it_came_upon(database: Data
     await database.write("by hand", act)
 
 
-async def test_within_the_paths_of_its_initiative_a_task_of_a_session_has_its_scope(database: Database) -> None:
+async def test_within_the_paths_of_its_initiative_a_task_of_a_session_has_its_scope(
+    database: Database,
+) -> None:
     def act(connection: sqlite3.Connection) -> None:
         job = claim(connection)
         found_by_session(connection, paths=("src/**",))

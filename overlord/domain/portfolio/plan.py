@@ -118,7 +118,9 @@ def _text_problems(text: str) -> Iterator[str]:
     written = dict[str, str]()
     for at, heading in enumerate(found):
         end = found[at + 1].start() if at + 1 < len(found) else len(text)
-        written.setdefault(line(heading["words"].rstrip(" \t#")).casefold(), text[heading.end() : end].strip())
+        written.setdefault(
+            line(heading["words"].rstrip(" \t#")).casefold(), text[heading.end() : end].strip()
+        )
     for wanted in HEADINGS:
         if wanted.casefold() not in written:
             yield f"The text has no heading {wanted!r}: a plan has {', '.join(HEADINGS)}."

@@ -8,13 +8,13 @@ from overlord.domain.job import Job
 from overlord.domain.portfolio.task import Task
 from overlord.domain.scope.reason import Inference, Reason
 from overlord.store import decisions
-from overlord.store.portfolio import initiatives, plan_drafts, tasks
+from overlord.store.portfolio import initiatives, plan_approval, tasks
 
 
 def _is_a_persons(connection: sqlite3.Connection, task: Task) -> bool:
     """Whether a person stands behind the paths of a task: it is theirs, of a plan that they approved or work that they wanted, or within
     the paths of its initiative. What a session alone said of work that it came upon gives no session a scope."""
-    if not task.created_by.startswith("session:") or plan_drafts.is_approved(connection, task):
+    if not task.created_by.startswith("session:") or plan_approval.is_approved(connection, task):
         return True
     asked = decisions.about(connection, task.ref)
     if any(item.subject is Subject.DISCOVERED_TASK and item.verb is Verb.APPROVE for item in asked):

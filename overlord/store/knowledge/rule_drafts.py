@@ -69,7 +69,9 @@ def _of_decision(
     name = decision.ref.name
     own = space_of(connection, decision)
     if space and own and own.casefold() != space.casefold():
-        raise Refused(f"{name} is of another repository: leave the repository out, or say question and answer in words")
+        raise Refused(
+            f"{name} is of another repository: leave the repository out, or say question and answer in words"
+        )
     if (why := why_not_of(decision.subject)) != "":
         raise Refused(f"{name} makes no rule: {why}")
     if decision.verb is not Verb.REPLY or not decision.answer.strip() or is_known(decision.answered_by):

@@ -8,6 +8,7 @@ from typing import Any
 
 from minion.protocol import PlannedTask
 from overlord.domain.event import EventName
+from overlord.domain.portfolio import discovered
 from overlord.domain.portfolio.files import layout
 from overlord.domain.portfolio.initiative import Initiative, InitiativeState
 from overlord.domain.portfolio.plan import PlanFound, PlanGround
@@ -15,7 +16,6 @@ from overlord.domain.portfolio.plan_draft import (
     KeptTask,
     PlanDraft,
     PlanLine,
-    as_markdown,
     blockers_of,
     content_digest,
     digest_of,
@@ -28,12 +28,9 @@ from overlord.domain.portfolio.plan_task import folded
 from overlord.domain.portfolio.priority import Priority
 from overlord.domain.portfolio.task import Task, TaskState
 from overlord.errors import Refused
-from overlord.store.contracts import plan_files
+from overlord.store import decisions
 from overlord.store.portfolio import files, initiatives, tasks
 from overlord.store.rows import select, to_column
-
-TASKS_SHOWN = "plan/tasks.md"
-"""The artifact that has the tasks of a plan."""
 
 
 def of_job(connection: sqlite3.Connection, job_id: int) -> PlanDraft | None:
@@ -47,13 +44,6 @@ def approved(connection: sqlite3.Connection, initiative_id: int) -> PlanDraft | 
     query = """SELECT * FROM plan_drafts WHERE initiative_id = ? AND approved_at IS NOT NULL
                ORDER BY approved_at DESC, job_id DESC LIMIT 1"""
     return next(iter(select(connection, PlanDraft, query, initiative_id)), None)
-
-
-def is_approved(connection: sqlite3.Connection, task: Task) -> bool:
-    """Whether a task stands in a plan that a person approved."""
-    query = """SELECT 1 FROM plan_drafts, json_each(plan_drafts.tasks) WHERE initiative_id = ? AND approved_at IS NOT NULL
-               AND json_extract(json_each.value, '$.number') = ? LIMIT 1"""
-    return connection.execute(query, (task.initiative_id, task.number)).fetchone() is not None
 
 
 def unwritten(connection: sqlite3.Connection) -> list[PlanDraft]:
@@ -279,16 +269,6 @@ def lines_of(connection: sqlite3.Connection, draft: PlanDraft) -> tuple[PlanLine
     return lines(draft, found, tasks.links(connection, draft.initiative_id))
 
 
-def is_as_shown(connection: sqlite3.Connection, job_id: int) -> bool:
-    """Whether a job's plan and its tasks are what the artifacts of its gate say; so it is for a job that proposed none."""
-    draft = of_job(connection, job_id)
-    if draft is None or not draft.holds:
-        return True
-    tasks_shown = plan_files.of_job(connection, job_id).get(TASKS_SHOWN)
-    is_same_text = edited_text(connection, draft) == draft.text
-    return draft.is_asked and is_same_text and as_markdown(lines_of(connection, draft)) == tasks_shown
-
-
 def adopt_edit(connection: sqlite3.Connection, draft: PlanDraft, text: str) -> None:
     """A person changed the plan or its tasks while it waits for one."""
     connection.execute(
@@ -314,12 +294,20 @@ class Accepted:
     tasks: int
 
 
-def accept(connection: sqlite3.Connection, draft: PlanDraft, *, actor: str, at: datetime) -> Accepted:
-    """Go by a plan from now on: what was proposed is pending, and what it leaves out and nobody has begun is cancelled."""
+def accept(
+    connection: sqlite3.Connection,
+    draft: PlanDraft,
+    *,
+    actor: str,
+    at: datetime,
+    elsewhere: Collection[str] = (),
+) -> Accepted:
+    """Go by a plan from now on: what was proposed is pending, what it leaves out and nobody has begun is cancelled. What is of a
+    repository of `elsewhere`, for which who approved it does not decide, is asked about there."""
     shown = lines_of(connection, draft)
     initiative = initiatives.get(connection, draft.initiative_id)
     digest, number = digest_of(draft.text, shown), to_do(shown)
-    trouble = _accept_tasks(connection, draft, actor=actor, at=at)
+    trouble = _accept_tasks(connection, draft, elsewhere, actor=actor, at=at)
     state = initiative.state
     if state is not InitiativeState.PAUSED:
         state = InitiativeState.ACTIVE
@@ -341,12 +329,22 @@ def accept(connection: sqlite3.Connection, draft: PlanDraft, *, actor: str, at: 
     return Accepted(initiative=changed, tasks=number)
 
 
-def _accept_tasks(connection: sqlite3.Connection, draft: PlanDraft, *, actor: str, at: datetime) -> str:
+def _accept_tasks(
+    connection: sqlite3.Connection,
+    draft: PlanDraft,
+    elsewhere: Collection[str],
+    *,
+    actor: str,
+    at: datetime,
+) -> str:
     """Take its tasks over; what could not be, in words."""
     kept = {item.number: item for item in draft.tasks}
+    initiative = initiatives.get(connection, draft.initiative_id)
     for task in tasks.of_initiative(connection, draft.initiative_id):
         item = kept.get(task.number)
-        if task.state is TaskState.PROPOSED and item is not None:
+        if item is not None and task.space in elsewhere:
+            _ask_elsewhere(connection, initiative, task, item, actor=actor, at=at)
+        elif task.state is TaskState.PROPOSED and item is not None:
             reason = "the plan was approved"
             tasks.change(connection, task.id, at=at, actor=actor, reason=reason, state=TaskState.PENDING)
         elif task.state is not TaskState.PENDING:
@@ -357,6 +355,28 @@ def _accept_tasks(connection: sqlite3.Connection, draft: PlanDraft, *, actor: st
             fields = {name: value for name, value in _fields(item.planned, "").items() if name != "space"}
             tasks.change(connection, task.id, at=at, actor=actor, **fields)
     return _link_changed(connection, draft, at=at)
+
+
+def _ask_elsewhere(
+    connection: sqlite3.Connection,
+    initiative: Initiative,
+    task: Task,
+    item: KeptTask,
+    *,
+    actor: str,
+    at: datetime,
+) -> None:
+    """Have those asked who decide where a new task, or one that the plan changes before it is begun, is to be done."""
+    fields = _fields(item.planned, task.space) | {"space": task.space}
+    is_changed = task.state is TaskState.PENDING and not item.is_new and not is_a_persons(item, task)
+    if is_changed and any(getattr(task, name) != value for name, value in fields.items()):
+        reason = "an approved plan of another repository changes it"
+        fields["state"] = TaskState.PROPOSED
+        task = tasks.change(connection, task.id, at=at, actor=actor, reason=reason, **fields)
+    if task.state is TaskState.PROPOSED:
+        for asked in decisions.about(connection, task.ref):
+            decisions.supersede(connection, asked, at=at)
+        decisions.raise_decision(connection, discovered.elsewhere(initiative, task, at=at))
 
 
 def _cancel(connection: sqlite3.Connection, task: Task, *, actor: str, at: datetime) -> None:
