@@ -1,7 +1,8 @@
 """The operator's page over years of work: how long each of its addresses takes, how soon an event is at every browser that watches, what
 the first look transfers, and whether memory stays where it is.
 
-Ten thousand jobs, a million ledger events, a transcript of five thousand turns. A job's diff is git's and not measured here.
+Ten thousand jobs, a million ledger events, a transcript of five thousand turns, five hundred initiatives of twenty tasks each. A job's
+diff is git's and not measured here.
 
     python -m bench.page [FOLDER]
 
@@ -25,6 +26,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from bench.filled import settings_of
+from bench.portfolio_rows import fill_portfolio
 from bench.serving import memory_mb
 from bench.table import Figure, publish
 from bench.years import EVENTS, JOBS, LONGEST, fill_years
@@ -32,7 +34,11 @@ from overlord.adapters.clock import SystemClock
 from overlord.app import Overlord, overlord
 from overlord.domain.event import EventName, LedgerEvent
 from overlord.entrypoints.web.server import page_served
+from overlord.home import Home
+from overlord.settings.load import Settings
 from overlord.store import ledger
+from overlord.store.database import Database
+from overlord.store.portfolio import initiatives
 
 LOADS = 60
 """Of each page; the first few are not counted."""
@@ -88,6 +94,12 @@ def pages(job: int) -> dict[str, str]:
         "a question": "/inbox/1",
         "Spaces": "/spaces",
         "a space": "/spaces/bench/space1",
+        "Portfolio, 500 initiatives of 20 tasks": "/portfolio",
+        "Portfolio, those of one state": "/portfolio?state=active",
+        "an initiative of 20 tasks": "/initiatives/i250",
+        "a task": "/tasks/i250.4",
+        "Knowledge, 10,000 notes": "/knowledge",
+        "Knowledge, words": "/knowledge?q=where+does+the+token+live",
         "Trends, 90 days": "/trends?days=90",
         "History": "/history",
         "History, its 100th page": "/history?before=5000",
@@ -109,6 +121,7 @@ async def figures(root: Path) -> list[Figure]:
     settings = settings_of(root, page={"address": "127.0.0.1:0"})
     began = time.perf_counter()
     await fill_years(settings)
+    await _fill_portfolio(settings)
     print(
         f"{JOBS:,} jobs and {EVENTS:,} events are there after {time.perf_counter() - began:.0f} s", flush=True
     )
@@ -120,6 +133,17 @@ async def figures(root: Path) -> list[Figure]:
         found.append(_figure("the same, p95", "ms", p95(took), EVENT_GOAL_MS))
         found.append(await asyncio.to_thread(lambda: memory(Reader(address, token))))
     return found
+
+
+async def _fill_portfolio(settings: Settings) -> None:
+    """Where it is not there already."""
+    database = await Database.open(Home(settings.home).database, exclusive=True)
+    try:
+        if not await database.read(initiatives.every):
+            act = partial(fill_portfolio, spaces=settings.repositories, at=SystemClock().now())
+            await database.write("by hand", act)
+    finally:
+        await database.close()
 
 
 def _looks(address: str, token: str) -> list[Figure]:

@@ -15,8 +15,8 @@ FILES = {
     "calc.py": "def add(a, b):\n    return a + b\n",
     "tests/test_calc.py": "from calc import add\n\n\ndef test_add():\n    assert add(2, 2) == 4\n",
 }
-NOTE = "Dates are written as ISO 8601, in UTC."
 WHICH_FORM = "Which form do dates have?"
+FORM = "ISO 8601, in UTC."
 WHICH_STORE = "Redis or Memcached for the token blacklist?"
 NO_KEY = "Which key opens the staging server?"
 KEY = "It is in the vault under staging."
@@ -101,6 +101,13 @@ def played(model: EmbeddedModel, *, held: tuple[Turn, ...] = ()) -> None:
     for subject, its in turns.items():
         model.will(*its, when=f"now: {subject}.")
     model.will(*done(STAGING), when=f"now: {STAGING['subject']}.")
+
+
+SETTINGS: dict[str, Any] = {
+    "repositories": [API, CALC_REPO, WEB],
+    "autonomy": "proactive",
+    "portfolio": {"thin_notes": 0},
+}
 
 
 async def made_repositories(forge: EmbeddedForge) -> None:

@@ -20,6 +20,7 @@ from overlord.domain.portfolio.task import (
     MOST_CRITERIA,
     MOST_CRITERION_CHARS,
     MOST_DESCRIPTION_CHARS,
+    MOST_LABELS,
     MOST_NOTES_CHARS,
     MOST_SUBJECT_CHARS,
     AddressedCriterion,
@@ -29,8 +30,8 @@ from overlord.domain.portfolio.task import (
 from overlord.domain.text.plain import count, plain_line
 from overlord.domain.text.reference import InitiativeRef, TaskRef, space_named
 from overlord.errors import Refused
-from overlord.store import decisions, jobs
-from overlord.store.portfolio import escalations, initiatives, tasks
+from overlord.store import jobs
+from overlord.store.portfolio import endings, initiatives, tasks
 from overlord.verbs.verb import Context, Done
 
 _CRITERION = re.compile(r"[ \t]*[-*+][ \t]+(?:\[[ xX]?\][ \t]+)?(?P<text>\S.*)")
@@ -147,6 +148,8 @@ _OF_INITIATIVE: Mapping[str, Callable[[str], dict[str, Any]]] = {
 def pause_initiative(context: Context, ref: InitiativeRef, reason: str) -> Done:
     """Let an initiative rest. Raises NotFound, Refused."""
     initiative = context.initiative(ref)
+    if initiative.state is InitiativeState.PROPOSED:
+        raise Refused(f"{initiative.ref} is only proposed: say whether it is wanted")
     if initiative.has_ended or initiative.state is InitiativeState.PAUSED:
         raise Refused(f"{initiative.ref} is {initiative.state} already")
     _change(context, initiative, InitiativeState.PAUSED, reason)
@@ -161,7 +164,7 @@ def resume_initiative(context: Context, ref: InitiativeRef) -> Done:
         raise Refused(f"{initiative.ref} does not rest: it is {initiative.state}")
     state = InitiativeState.ACTIVE if initiative.plan_digest else InitiativeState.QUEUED
     _change(context, initiative, state, "a person lets it go on")
-    _close_asked(context, initiative.ref)
+    endings.close_questions(context.connection, initiative.ref, at=context.at)
     return Done(text=f"{initiative.ref} goes on.")
 
 
@@ -171,17 +174,11 @@ def cancel_initiative(context: Context, ref: InitiativeRef, reason: str) -> Done
     if initiative.has_ended:
         raise Refused(f"{initiative.ref} has ended: it is {initiative.state}")
     _change(context, initiative, InitiativeState.CANCELLED, reason)
-    left = 0
-    for task in tasks.of_initiative(context.connection, initiative.id):
-        if task.state in (TaskState.PROPOSED, TaskState.PENDING):
-            _end_task(context, task, TaskState.CANCELLED, "its initiative was given up")
-        left += task.state is TaskState.IN_PROGRESS
-    for escalation in escalations.of_initiative(context.connection, initiative.id):
-        if escalation.is_open:
-            reason = f"initiative {initiative.ref} was given up"
-            escalations.withdraw(context.connection, escalation.id, reason=reason, at=context.at)
-    _close_asked(context, initiative.ref)
-    goes_on = f" {count(left, 'task')} that is worked on goes on to its end." if left else ""
+    ended = context.initiative(ref)
+    endings.end_initiative(context.connection, ended, at=context.at, actor=context.actor)
+    own = tasks.of_initiative(context.connection, initiative.id)
+    left = [task.ref for task in own if task.state is TaskState.IN_PROGRESS]
+    goes_on = f" What is worked on goes on to its end: {', '.join(left)}." if left else ""
     return Done(text=f"{initiative.ref} is given up.{goes_on}")
 
 
@@ -195,11 +192,6 @@ def _change(context: Context, initiative: Initiative, state: InitiativeState, re
         state=state,
         waits="",
     )
-
-
-def _close_asked(context: Context, about: str) -> None:
-    for decision in decisions.about(context.connection, about):
-        decisions.supersede(context.connection, decision, at=context.at)
 
 
 def add_task(context: Context, ref: InitiativeRef, words: str) -> Done:
@@ -267,7 +259,7 @@ def set_task(context: Context, ref: TaskRef, words: str) -> Done:
             for part in _TASK.split(value)
             if part
         ]
-        tasks.link(context.connection, task, blockers, at=context.at)
+        tasks.link(context.connection, task, blockers, at=context.at, actor=context.actor)
         named = ", ".join(item.ref for item in blockers)
         return Done(
             text=f"{task.ref} waits for {named}." if named else f"{task.ref} waits for no other task."
@@ -304,7 +296,10 @@ def _description(value: str) -> dict[str, Any]:
 
 
 def _labels(value: str) -> dict[str, Any]:
-    return {"labels": tuple(part for part in _TASK.split(value) if part)[:10]}
+    found = tuple(dict.fromkeys(part for part in _TASK.split(value) if part))
+    if len(found) > MOST_LABELS:
+        raise Refused(f"a task has at most {MOST_LABELS} labels")
+    return {"labels": found}
 
 
 _OF_TASK: Mapping[str, Callable[[str], dict[str, Any]]] = {
@@ -356,7 +351,7 @@ def _end_task(
     notes: str = "",
     addressed: tuple[AddressedCriterion, ...] = (),
 ) -> None:
-    tasks.change(
+    ended = tasks.change(
         context.connection,
         task.id,
         at=context.at,
@@ -367,8 +362,4 @@ def _end_task(
         completion_notes=notes or task.completion_notes,
         addressed=addressed or task.addressed,
     )
-    for escalation in escalations.of_task(context.connection, task.id):
-        if escalation.is_open:
-            why = f"task {task.ref} is {state}"
-            escalations.withdraw(context.connection, escalation.id, reason=why, at=context.at)
-    _close_asked(context, task.ref)
+    endings.end_task(context.connection, ended, at=context.at)

@@ -162,6 +162,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "job_outcomes",
         "jobs",
         "knowledge",
+        "spaces",
         "portfolio",
         "proposals",
         "retention",
@@ -169,7 +170,6 @@ ORDER: dict[str, tuple[str, ...]] = {
         "hooks",
         "sessions",
         "skills",
-        "spaces",
     ),
     "queries": (
         "portfolio_brief",

@@ -36,8 +36,9 @@ def test_pages_carry_no_script_or_style_of_their_own() -> None:
 def test_what_pages_load_stays_small() -> None:
     lines = {
         name: len((STATIC / name).read_text(encoding="utf-8").splitlines())
-        for name in ("style.css", "page.js")
+        for name in ("style.css", "portfolio.css", "page.js")
     }
     assert lines["style.css"] <= 500
+    assert lines["portfolio.css"] <= 100
     assert lines["page.js"] <= 200
     assert "url(" not in (STATIC / "style.css").read_text(encoding="utf-8")

@@ -4,12 +4,12 @@ import json
 import sqlite3
 
 from overlord.domain.decision import DecisionKind, Subject, Verb
-from overlord.domain.knowledge.note import NoteState
+from overlord.domain.knowledge.note import NoteSource, NoteState
 from overlord.store import decisions, jobs
 from overlord.verbs.commands import answer_decision
 from tests.cli.conftest import Filled, Overlord
 from tests.records import NOW
-from tests.stored import ask, note, rule
+from tests.stored import ask, claim, note, rule
 
 
 def asked(
@@ -136,3 +136,19 @@ def test_an_answer_that_a_rule_gave_makes_no_rule(overlord: Overlord, filled: Fi
 
     filled(state)
     assert "a person has to have answered it" in overlord("rules", "add", "1").err
+
+
+def test_a_jobs_story_names_what_it_taught(overlord: Overlord, filled: Filled) -> None:
+    def learned(connection: sqlite3.Connection) -> None:
+        source = NoteSource(job_id=claim(connection).id, evidence="retrospective: decision 5")
+        note(connection, "Dates are stored in UTC.", state=NoteState.DRAFT, source=source)
+
+    filled(learned)
+    story = overlord("job", "show", "1").out
+    assert "What it taught" in story
+    assert "overlord knowledge show n1" in story
+    assert "(draft): Dates are stored in UTC." in story
+    assert "note n1 was written down for people to accept" in overlord("why", "1").out
+    shown = json.loads(overlord("job", "show", "1", "--json").out)
+    assert [item["source"]["evidence"] for item in shown["notes"]] == ["retrospective: decision 5"]
+    assert "n1" in overlord("knowledge", "list", "--drafts").out

@@ -29,8 +29,6 @@ WORDS = {
     "rule-preview": ("rules", "preview", "Which cache do tokens need? Redis."),
     "initiative": ("initiative", "i1"),
     "task": ("task", "i1.4"),
-    "note": ("knowledge", "show", "n1"),
-    "rule-preview": ("rules", "preview", "Which cache do we use? Redis."),
 }
 
 

@@ -169,7 +169,7 @@ def test_a_setting_that_is_not_there_is_answered_with_its_neighbours(place: str,
     ("words", "near"),
     [
         (("status", "--jsn"), "No such option: --jsn (Possible options: --json)"),
-        (("statsu",), "No such command 'statsu'. Did you mean 'status'?"),
+        (("statsu",), "No such command 'statsu'. Did you mean 'status'"),
         (("decisions", "anser", "1"), "No such command 'anser'. Did you mean 'answer'?"),
         (("space", "add", THERE, "--set", "buget.job_usd=2"), "'; did you mean budget?"),
     ],

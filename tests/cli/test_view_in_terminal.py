@@ -31,6 +31,11 @@ words words words words (https://example.org/a) @U12345 2 Mar 09:00 UTC acme/cal
 - words
   > words
   | words
+  words
+    words words words words (https://example.org/a) @U12345 2 Mar 09:00 UTC acme/calc#7 #9 overlord why 7
+    words
+
+  words words words words (https://example.org/a) @U12345 2 Mar 09:00 UTC acme/calc#7 #9 overlord why 7
 words
 
 words: words

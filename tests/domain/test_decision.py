@@ -25,7 +25,8 @@ SHOWN: dict[str, Any] = {
 ASKED_ELSEWHERE = {
     *(Subject.QUESTION, Subject.SCOPE_REQUEST),
     *(Subject.PROPOSAL, Subject.RESTING_PROPOSAL, Subject.SKILL_DRAFT),
-    Subject.ESCALATED,
+    *(Subject.ESCALATED, Subject.INITIATIVE, Subject.DISCOVERED_TASK, Subject.NOTE, Subject.NOTE_PROMOTION),
+    *(Subject.STALE_TASK, Subject.TASK_ENDED, Subject.TASK_MERGED, Subject.PLANNING_ENDED, Subject.CONFLICT),
 }
 
 

@@ -7,7 +7,7 @@ from overlord.domain.job import TRANSITIONS
 from tests.records import NOW
 
 ENDS_WELL = re.compile(
-    r"(ed|lost|found|spent|chosen|ran_low|over|taken|unavailable|short|signed_in|signed_out)$"
+    r"(ed|lost|found|spent|chosen|ran_low|over|taken|unavailable|short|written|withdrawn|cycle_ran|signed_in|signed_out)$"
 )
 
 

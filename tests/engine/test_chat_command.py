@@ -253,6 +253,24 @@ def test_help_names_every_verb() -> None:
 - `/overlord ask-again owner/repo`  take back what was said about its missing tests
 - `/overlord build owner/repo "add() takes several numbers"`  open an issue for a requirement, and have it worked on
 - `/overlord init owner/repo`  have a contract proposed for it; init owner/repo review looks at the one it has
+- `/overlord portfolio-run`  go through the portfolio now, whatever the schedule says
+- `/overlord initiative-add owner/repo "Totals in euros"`  open an initiative, which is planned before anything is written
+- `/overlord initiative-set i3 priority high`  change priority, budget, paths or title of an initiative
+- `/overlord initiative-pause i3`  let an initiative rest
+- `/overlord initiative-resume i3`  let an initiative go on that rests
+- `/overlord initiative-cancel i3`  give an initiative up
+- `/overlord task-add i3 "Round as banks do"`  add a task; lines with a dash are its acceptance criteria
+- `/overlord task-set i3.4 blocked-by i3.1`  change priority, paths, blocked-by, subject, description, labels, or add a criterion
+- `/overlord task-done i3.4 "Rotated by hand"`  say that a task is done, and what was done
+- `/overlord task-cancel i3.4`  give a task up
+- `/overlord initiative-plan i3 the API changed`  have an initiative planned, or planned anew
+- `/overlord knowledge-add convention owner/repo All endpoints return data and error.`  write down what sessions are to know; without a repository in all of them
+- `/overlord knowledge-accept n12`  have a draft of a note count
+- `/overlord knowledge-withdraw n12 it is not so any more`  have a note count no more; a draft is rejected
+- `/overlord knowledge-edit n12 All endpoints return data, error and meta.`  put other words in a note's place
+- `/overlord knowledge-promote n12`  have a note of one repository count in all of them
+- `/overlord rule-add 5 always`  answer a question always, as decision 5 was answered; also rule-add Which cache do we use? Redis. for 30 days
+- `/overlord rule-revoke r2`  have a rule answer nothing more
 - `/overlord status`  what is going on; with a job (status 7), all about that one
 - `/overlord queue`  what starts next, and what it waits for
 - `/overlord history`  what ended lately
@@ -277,6 +295,14 @@ def test_help_names_every_verb() -> None:
 - `/overlord list`  every job under way, and what each waits for
 - `/overlord agents 30`  how each coding agent and model did over 7, 30 or 90 days, also agents 90 owner/repo
 - `/overlord contract-experience owner/repo`  what happened under a repository's contract
+- `/overlord portfolio`  every initiative: how far it is, what it waits for, what it cost
+- `/overlord initiative i3`  one initiative: plan, tasks, escalations, cost and story
+- `/overlord task i3.4`  one task: criteria with what was said of each, links, jobs and story
+- `/overlord knowledge cache`  what was learned, also knowledge drafts, knowledge kind:decision space:owner/repo cache
+- `/overlord note n12`  a note, and what happened to it
+- `/overlord rules`  questions that are answered always, and how often each rule answered
+- `/overlord rule-preview 5`  what a rule would have answered, before it is made
+- `/overlord escalations`  what sessions could not decide, and how it was resolved
 - `/overlord help`  this list
 (Where a #42 stands, owner/repo#42, the issue's address and a job's number do too. A mention takes the same words.)
 """)

@@ -6,7 +6,7 @@
 It clones and pushes by git's wire protocol over the session API's socket, makes one model call and writes `calc.py`. Words in the issue's
 title choose what it does: `breaks first` and `breaks always` (a failing test), `strays` (first also writes `stray.txt`),
 `asks`, `holds` (until `ROOT/go` exists, saying `world.HOLDING`), `reads` (what people say to it), `blocked`, `idle` (changes nothing), `needs more` (changes
-`requirements.txt`). Of an approved draft of a skill it writes the one file; under a contract with roles, what `_of_role` says, and in the first job of a
+`requirements.txt`). What a lead and the sessions of tasks do, `_of_portfolio` says. Of an approved draft of a skill it writes the one file; under a contract with roles, what `_of_role` says, and in the first job of a
 repository what `_of_architect` says. A check session calls the plain test functions of the tree it is told of, without pytest, and its linter
 never complains; where a title says `forges`, the test run of new work is exit code 0 and no report. A setup session leaves an environment without anything in it. `check dies` and `setup dies`: without a word,
 the first time; `check waits`: until `ROOT/go` exists. Where only checks are played (`tests/quick.py`), the Minion is the real one.
@@ -37,6 +37,7 @@ PAUSE_S = 0.02
 FIXED = b"def add(a, b):\n    return a + b\n\n\ndef double(a):\n    return a * 2\n"
 BROKEN = FIXED.replace(b"a * 2", b"a * 3")
 VISION = ("Problem", "Users", "Solution", "Scope", "Success")
+PLAN = ("Goal", "Current state", "Approach", "What is next")
 LEFT_OPEN = 4
 """Questions that a played architect leaves to people: one more than are asked at once."""
 CONTRACT: "dict[str, Any]" = {
@@ -355,6 +356,9 @@ def work(session_api: SessionApi, brief: "dict[str, Any]", root: str) -> None:
     if terms.get("contract") == "init":
         _report(session_api, "complete", "Played.", _of_architect(session_api, brief))
         return
+    if (told_of := brief.get("portfolio") or {}).get("initiative"):
+        _of_portfolio(session_api, brief, told_of)
+        return
     if "asks" in title and not brief["answers"]:
         _ask(session_api, brief)
     if "holds" in title:
@@ -366,6 +370,58 @@ def work(session_api: SessionApi, brief: "dict[str, Any]", root: str) -> None:
         _report(session_api, "blocked", "The played session cannot go on.", None)
         return
     _report(session_api, "complete", "Played.", None if "idle" in title else _push(session_api, brief, title))
+
+
+def _of_portfolio(session_api: SessionApi, brief: "dict[str, Any]", told: "dict[str, Any]") -> None:
+    """A lead plans three tasks. A task whose title says so finds another (`finds`), asks what is known (`knows`), cannot go on before a
+    person has answered (`waits`), or says nothing of what it did the first time (`half`)."""
+    title, task = brief["issue"]["title"], told["task"]
+    if task is None:
+        planned = [
+            _planned(f"{title} finds knows", "first.py"),
+            _planned(f"{title} waits", "second.py"),
+            {**_planned(f"{title} half", "third.py"), "blocked_by": [1]},
+        ]
+        text = "\n\n".join(f"## {heading}\n\nAdd.\n" for heading in PLAN)
+        session_api.post("/session/plan", {"text": text, "tasks": planned})
+        _report(session_api, "complete", "Planned.", None)
+        return
+    if "finds" in title:
+        session_api.post("/session/tasks", _planned(title.replace("finds knows", "found"), "found.py"))
+    if "knows" in title:
+        _escalate(session_api, title, type="question", kind="convention", question=f"Which form has {title}?")
+    if "waits" in title and not told["resolved"]:
+        _escalate(
+            session_api, title, type="blocker", kind="credentials", question=f"Which key opens {title}?"
+        )
+        _report(session_api, "blocked", "There is no key.", None)
+        return
+    made = _pushed(
+        session_api, brief, {f"{_place(title)}.py".encode(): f"# {brief['session_id']}\n".encode()}
+    )
+    if "half" not in title or brief["branch"].endswith("-2"):
+        done = {"notes": "It is there.", "addressed": [{"number": 1, "evidence": "the file"}]}
+        session_api.post("/session/completion", done)
+    note = {"kind": "pattern", "text": f"{title} is in a file of its own."}
+    path = f"{_place(title)}.py"
+    session_api.post("/session/knowledge", {**note, "check": {"kind": "path_exists", "path": path}})
+    session_api.post("/session/idle", {"outcome": "complete", "summary": "Played."})
+    _report(session_api, "complete", "Played.", made)
+
+
+def _place(title: str) -> str:
+    """The file of a task, by the last word of its title."""
+    return {"knows": "first", "waits": "second", "half": "third", "found": "found"}[
+        title.rsplit(maxsplit=1)[-1]
+    ]
+
+
+def _planned(subject: str, path: str) -> "dict[str, Any]":
+    return {"subject": subject, "acceptance_criteria": [f"{path} is there"], "paths": [path]}
+
+
+def _escalate(session_api: SessionApi, title: str, **asked: str) -> None:
+    session_api.post("/session/escalations", {**asked, "context": title})
 
 
 def _hold(root: str) -> None:

@@ -21,6 +21,7 @@ from tests.faults import (
     init_stories,
     model_stories,
     proposal_stories,
+    retrospective_stories,
     skill_review_stories,
     steering_stories,
 )
@@ -491,5 +492,6 @@ PLACES: Mapping[Failpoint, Story] = {
     **init_stories.PLACES,
     **skill_review_stories.PLACES,
     **model_stories.PLACES,
+    **retrospective_stories.PLACES,
     **steering_stories.PLACES,
 }

@@ -113,6 +113,8 @@ class PortfolioView:
     raised: frozenset[str] = frozenset()
     """What was ever asked about, by the `about` of its decision."""
     conflicts: Sequence[Conflict] = ()
+    edited_plans: frozenset[int] = frozenset()
+    """Active initiatives whose plan.md a person changed since its plan was made."""
     troubles: Mapping[int, str] = field(default_factory=dict)
     """By task that is in progress, why its issue was not opened or not taken up."""
     lead_troubles: Mapping[int, str] = field(default_factory=dict)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import structlog
 
 from minion.protocol import Report
+from overlord.domain.answers import label_of
 from overlord.domain.evaluation import SHOWN_LAST, CheckScore, describe
 from overlord.domain.event import EventName
 from overlord.domain.identifiers import Sha
@@ -55,7 +56,8 @@ async def look_back(parts: Parts, job: Job) -> LookBack:
 def _said(connection: sqlite3.Connection, job: Job) -> Iterator[Fact]:
     """What people said: answers in words, reviews, messages, and what they decided of escalations."""
     for decision in decisions.answered(connection, job.id):
-        if decision.answer.strip() and not is_known(decision.answered_by):
+        is_pressed = decision.verb is not None and decision.answer == label_of(decision.verb)
+        if not is_pressed and not is_known(decision.answered_by):
             asked = f"asked: {decision.title}\nanswered: {decision.answer}"
             yield Fact(source=f"decision {decision.id}", text=asked)
     for item in follow_ups.of_job(connection, job.id):

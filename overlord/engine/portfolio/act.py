@@ -19,6 +19,7 @@ from overlord.domain.portfolio.cycle.action import (
     ChangeTask,
     NoteJob,
     OpenInitiative,
+    Replan,
     RequestPlan,
     SayWaits,
 )
@@ -111,6 +112,13 @@ def _is_worked_on(connection: sqlite3.Connection, row: Task | Initiative) -> boo
     """Whether a job that waits for nobody is at its issue."""
     job = jobs.live_for(connection, row.space, row.issue_number) if row.issue_number is not None else None
     return job is not None and job.state is not JobState.WAITING
+
+
+def _replan(acting: Acting, action: Replan) -> str:
+    changes: dict[str, Any] = {"goal": action.goal} if action.goal else {}
+    changes |= {"replan": action.reason} if action.reason else {}
+    changed = initiatives.change(acting.connection, action.initiative_id, at=acting.at, **changes)
+    return f"{changed.ref} is looked at again: {action.reason}" if action.reason else f"goal of {changed.ref}"
 
 
 def _assign(acting: Acting, action: AssignTask) -> str:
@@ -231,6 +239,7 @@ _ACTS: Mapping[type, Callable[[Acting, Any], str]] = {
     OpenInitiative: _open_initiative,
     ChangeInitiative: _change_initiative,
     RequestPlan: _request_plan,
+    Replan: _replan,
     AssignTask: _assign,
     ChangeTask: _change_task,
     NoteJob: _note_job,

@@ -3,10 +3,12 @@
 import sqlite3
 from datetime import datetime
 
+from overlord.domain.identifiers import RepositoryName
 from overlord.domain.portfolio.initiative import Initiative, InitiativeState
 from overlord.domain.portfolio.task import Task, TaskState
 from overlord.domain.repositories.forge import IssueState
 from overlord.engine.runtime.parts import Parts
+from overlord.errors import ForgeMissing
 from overlord.failpoints import Failpoint
 from overlord.store import jobs
 from overlord.store.portfolio import facts, initiatives, tasks
@@ -17,14 +19,24 @@ FORGE = "forge"
 _NOT_PLANNED = ("not_planned", "duplicate")
 
 
-async def seen(parts: Parts, name: str, state: IssueState) -> None:
-    """An issue was read: what it says of a task or an initiative is taken over."""
+async def seen(parts: Parts, name: RepositoryName, state: IssueState) -> None:
+    """An issue was read: what it says of a task or an initiative is taken over. What would change something is read anew, for a list
+    may be older than what was done here since."""
     number = state.issue.number
     if not await parts.database.read(lambda c: _says_something(c, name, number, state)):
         return
+    try:
+        now = await parts.forge.issue(name, number)
+    except ForgeMissing:
+        return  # whoever looks after missing issues ends what is left of it
     at = parts.clock.now()
-    await parts.database.write(Failpoint.ISSUE_STATE_NOTED, lambda c: note(c, name, state, at=at))
+    await parts.database.write(Failpoint.ISSUE_STATE_NOTED, lambda c: _take_over(c, name, now, at=at))
     parts.notify()
+
+
+def _take_over(connection: sqlite3.Connection, name: str, state: IssueState, *, at: datetime) -> None:
+    if _says_something(connection, name, state.issue.number, state):
+        note(connection, name, state, at=at)
 
 
 def _says_something(connection: sqlite3.Connection, name: str, number: int, state: IssueState) -> bool:

@@ -104,6 +104,8 @@ async def _link_blocker(parts: Parts, wanted: IssueStep) -> None:
 
 async def _close_task(parts: Parts, wanted: IssueStep) -> None:
     task = await parts.database.read(lambda c: tasks.get(c, wanted.row))
+    if not task.has_ended:
+        return  # it was taken up again since the pass began
     await _close(parts, task.space, task.issue_number, is_done=task.state is TaskState.DONE)
     at = parts.clock.now()
     await parts.database.write(
@@ -113,6 +115,8 @@ async def _close_task(parts: Parts, wanted: IssueStep) -> None:
 
 async def _close_initiative(parts: Parts, wanted: IssueStep) -> None:
     found = await parts.database.read(lambda c: initiatives.get(c, wanted.row))
+    if not found.has_ended:
+        return
     await _close(parts, found.space, found.issue_number, is_done=found.state == "done")
     at = parts.clock.now()
     await parts.database.write(
@@ -133,8 +137,12 @@ async def _close(parts: Parts, space: str, number: int | None, *, is_done: bool)
 
 
 async def _reopen(parts: Parts, wanted: IssueStep) -> None:
-    """A task is worked on again whose issue is closed."""
-    task = await parts.database.read(lambda c: tasks.get(c, wanted.row))
+    """A task is worked on again whose issue is closed. What was wanted when the pass began may be over by now."""
+    task, is_wanted = await parts.database.read(
+        lambda c: (tasks.get(c, wanted.row), wanted.row in issue_work.to_reopen(c))
+    )
+    if not is_wanted:
+        return
     trouble = ""
     if task.issue_number is not None:
         try:
@@ -147,7 +155,9 @@ async def _reopen(parts: Parts, wanted: IssueStep) -> None:
 
 
 def _reopened(connection: sqlite3.Connection, task: Task, trouble: str, *, at: datetime) -> None:
-    tasks.change(connection, task.id, at=at, is_issue_closed=False)
+    now = tasks.change(connection, task.id, at=at, is_issue_closed=False)
+    if now.state is not TaskState.IN_PROGRESS:
+        return  # somebody ended it meanwhile: its issue is closed again for that
     if trouble or task.issue_number is None:
         tasks.change(connection, task.id, at=at, reason=trouble, state=TaskState.PENDING)
         return

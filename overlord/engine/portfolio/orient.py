@@ -11,7 +11,7 @@ from overlord.domain.portfolio.view import Autonomy, PortfolioView, SpaceView
 from overlord.engine.portfolio.goals import goals_of
 from overlord.engine.portfolio.noted_conflicts import conflicts_in
 from overlord.settings.load import Settings
-from overlord.store.portfolio import escalations, facts, initiatives, tasks
+from overlord.store.portfolio import escalations, facts, initiatives, plan_drafts, tasks
 from overlord.store.spaces import pauses
 
 
@@ -40,6 +40,7 @@ def orient(
         keys=facts.keys(connection),
         raised=facts.raised(connection),
         conflicts=conflicts_in(connection),
+        edited_plans=plan_drafts.edited(connection, unfinished),
         troubles=facts.troubles(connection),
         lead_troubles=facts.lead_troubles(connection),
         last_served=facts.last_served(connection),

@@ -3,6 +3,7 @@
 import inspect
 import json
 import sqlite3
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -63,6 +64,8 @@ from overlord.verbs.typed_words import typed_words
 from overlord.verbs.verb import Context, Done
 
 _LOOKS_EVERY_S = 0.2
+STDIN = "-"
+"""In the place of words: they are read from standard input, line by line as they are."""
 
 
 def verb_command(
@@ -143,7 +146,7 @@ def _value(kind: Argument, field: str, values: Mapping[str, Any], only: Approval
         case InitiativeArgument() | TaskArgument():
             return of_portfolio(kind, typed)
         case WordsArgument() if kind.missing:
-            return " ".join(typed)
+            return sys.stdin.read().strip() if typed == [STDIN] else " ".join(typed)
         case _:
             return typed
 

@@ -71,11 +71,7 @@ class Application:
             ("/jobs/{number}/cost", h.cost),
             ("/jobs/{number}/cost.csv", h.cost_csv),
             ("/jobs/{number}/evidence/{digest}", h.evidence),
-            ("/portfolio", h.portfolio),
-            ("/initiatives/{ref}", h.initiative),
-            ("/tasks/{ref}", h.task),
-            ("/knowledge", h.knowledge),
-            ("/knowledge/{ref}", h.note),
+            *_of_portfolio(h),
             ("/history", h.history),
             ("/trends", h.trends),
             ("/trends.csv", h.trends_csv),
@@ -253,6 +249,16 @@ class Application:
             visitor = None
         title = "Not found" if error.status_code == HTTPStatus.NOT_FOUND else "Not done"
         return error_page(self._templates, visitor, error.status_code, title, str(error.detail))
+
+
+def _of_portfolio(h: PortfolioHandlers) -> list[tuple[str, Handler]]:
+    return [
+        ("/portfolio", h.portfolio),
+        ("/initiatives/{ref}", h.initiative),
+        ("/tasks/{ref}", h.task),
+        ("/knowledge", h.knowledge),
+        ("/knowledge/{ref}", h.note),
+    ]
 
 
 async def _static(request: Request) -> Response:

@@ -5,6 +5,7 @@ import contextlib
 import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
+from functools import cache
 from typing import Protocol
 
 import structlog
@@ -96,6 +97,7 @@ class Field:
     """What stands there before anybody types."""
 
 
+@cache
 def fields_of(name: str) -> tuple[Field, ...]:
     """What a verb's form asks for."""
     record = registry.find(name).arguments

@@ -11,6 +11,7 @@ from overlord.domain.conversation.argument import JobArgument
 from overlord.domain.conversation.pull_card import Story, evidence_parts, state_of, where_work_is
 from overlord.domain.event_description import describe_event
 from overlord.domain.interface import Interface
+from overlord.domain.knowledge.note import Note as LearnedNote
 from overlord.domain.text.plain import count
 from overlord.domain.text.reference import Target
 from overlord.domain.view.span import Bold, Command
@@ -21,9 +22,11 @@ from overlord.queries.query import Query
 from overlord.settings.load import contract_for
 from overlord.store import evidence, ledger
 from overlord.store.evidence import EvidenceFile
+from overlord.store.knowledge import notes
 from overlord.store.ledger import Entry
 
 _REASON = 500
+_NOTE = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +43,8 @@ class JobStory:
     story: Story
     ledger: tuple[Entry, ...]
     evidence: tuple[EvidenceFile, ...]
+    notes: tuple[LearnedNote, ...] = ()
+    """That came of it: of its sessions, of its escalations, and of looking back on it."""
 
 
 def _read(look: Look, arguments: OfJob) -> JobStory:
@@ -48,6 +53,7 @@ def _read(look: Look, arguments: OfJob) -> JobStory:
         story=story_of(look.connection, job, contract_for(look.settings, job.space)),
         ledger=tuple(ledger.entries(look.connection, job_id=job.id)),
         evidence=tuple(evidence.exhibits(look.connection, job.id)),
+        notes=tuple(notes.of_job(look.connection, job.id)),
     )
 
 
@@ -68,6 +74,12 @@ def _view(look: Look, found: JobStory) -> View:
     if place := where_work_is(job):
         parts.append(Paragraph((f"{place}; ", Command(CommandRef("job diff", (str(job.id),))), " shows it.")))
     parts += evidence_parts(found.story)
+    if found.notes:
+        learned = tuple(
+            (Command(CommandRef("note", (note.ref,))), f" ({note.state}): {words(note.text, _NOTE)}")
+            for note in found.notes
+        )
+        parts += [Heading("What it taught"), Bullets(learned)]
     parts.append(Note(f"{count(len(found.evidence), 'evidence file')}, in `evidence` of OVERLORD_HOME"))
     return View(summary=text, parts=tuple(parts))
 

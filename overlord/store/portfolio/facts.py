@@ -43,8 +43,9 @@ def has_news(connection: sqlite3.Connection, *, after: int) -> bool:
 
 
 def has_work(connection: sqlite3.Connection) -> bool:
-    """Whether there is an initiative that has not ended, or a file that could have goals."""
+    """Whether there is an initiative that has not ended, a task that is worked on, or a file that could have goals."""
     query = """SELECT EXISTS (SELECT 1 FROM initiatives WHERE state NOT IN ('done', 'cancelled'))
+               OR EXISTS (SELECT 1 FROM tasks WHERE state = 'in_progress')
                OR EXISTS (SELECT 1 FROM portfolio_files)"""
     return bool(connection.execute(query).fetchone()[0])
 

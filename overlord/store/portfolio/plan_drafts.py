@@ -399,3 +399,18 @@ def _link_changed(connection: sqlite3.Connection, draft: PlanDraft, *, at: datet
         except Refused as error:
             troubles.append(str(error))
     return "; ".join(troubles)
+
+
+def edited(connection: sqlite3.Connection, known: Collection[Initiative]) -> frozenset[int]:
+    """Those active initiatives whose plan.md says something else than the plan that was approved, and than what that was made of."""
+    found = set[int]()
+    for initiative in known:
+        if initiative.state is InitiativeState.ACTIVE:
+            last, text = approved(connection, initiative.id), file_text(connection, initiative).strip()
+            if (
+                last is not None
+                and last.is_written
+                and text not in {"", last.text.strip(), last.base_text.strip()}
+            ):
+                found.add(initiative.id)
+    return frozenset(found)

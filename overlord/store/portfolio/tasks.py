@@ -207,7 +207,14 @@ def live_links(connection: sqlite3.Connection) -> list[TaskLink]:
     return select(connection, TaskLink, query)
 
 
-def link(connection: sqlite3.Connection, task: Task, blockers: Iterable[Task], *, at: datetime) -> None:
+def link(
+    connection: sqlite3.Connection,
+    task: Task,
+    blockers: Iterable[Task],
+    *,
+    at: datetime,
+    actor: str = OVERLORD,
+) -> None:
     """Let a task wait for exactly these. Raises Refused with the circle, where there would be one: the check and the rows are of one
     transaction, so two edits at once make none together."""
     wanted = {item.id: item for item in blockers}
@@ -226,3 +233,7 @@ def link(connection: sqlite3.Connection, task: Task, blockers: Iterable[Task], *
         columns = {"blocker_id": row, "blocked_id": task.id}
         insert(connection, "task_links", columns)
     update(connection, "tasks", task.id, {"updated_at": at})
+    refs = ", ".join(wanted[row].ref for row in sorted(wanted))
+    data: dict[str, Json] = {"what": [f"blocked by: {_short(refs) or 'no other task'}"]}
+    data |= {"subject": task.subject, "reason": ""}
+    _append(connection, EventName.TASK_CHANGED, task, data, actor=actor, at=at)

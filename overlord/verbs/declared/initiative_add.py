@@ -1,4 +1,7 @@
-"""Open an initiative: a goal in a repository, which a lead plans and whose tasks are then worked on."""
+"""Open an initiative: a goal in a repository, which a lead plans and whose tasks are then worked on.
+
+In a terminal quote the lines, or give `-` alone and type them, or have a file read: `< goal.md`.
+"""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -37,7 +40,7 @@ VERB = Verb(
     act=_act,
     space=lambda context, arguments: space_named(arguments.repository, context.settings.repositories),
     right=Right.WRITER,
-    usage='initiative-add owner/repo "Refresh tokens"',
+    usage='initiative-add owner/repo "Totals in euros"',
     means="open an initiative, which is planned before anything is written",
     position=31,
     failpoint=Failpoint.INITIATIVE_CHANGED,

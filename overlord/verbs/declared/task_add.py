@@ -1,4 +1,7 @@
-"""Add a task to an initiative: the first line says what, lines with a dash are its acceptance criteria."""
+"""Add a task to an initiative: the first line says what, lines with a dash are its acceptance criteria.
+
+In a terminal quote the lines, or give `-` alone and type them, or have a file read: `< task.md`.
+"""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -36,7 +39,7 @@ VERB = Verb(
     act=_act,
     space=lambda context, arguments: space_of(context, arguments.initiative),
     right=Right.WRITER,
-    usage='task-add i3 "Rotate refresh tokens"',
+    usage='task-add i3 "Round as banks do"',
     means="add a task; lines with a dash are its acceptance criteria",
     position=36,
     failpoint=Failpoint.TASK_CHANGED,

@@ -41,6 +41,16 @@ class RequestPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Replan:
+    """Something that an initiative's plan rests on was changed. Without a reason only its goal is taken over: it has no plan yet."""
+
+    initiative_id: int
+    reason: str = ""
+    goal: str = ""
+    """What is wanted now; empty where that is as it was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AssignTask:
     """A task is to become an issue and a job."""
 
@@ -107,6 +117,7 @@ Action = (
     OpenInitiative
     | ChangeInitiative
     | RequestPlan
+    | Replan
     | AssignTask
     | ChangeTask
     | NoteJob

@@ -6,16 +6,17 @@ from overlord.domain.portfolio.cycle.action import Action, SayWaits
 from overlord.domain.portfolio.cycle.assign import assign
 from overlord.domain.portfolio.cycle.generate import generate
 from overlord.domain.portfolio.cycle.monitor import monitor
+from overlord.domain.portfolio.cycle.replan import replan
 from overlord.domain.portfolio.cycle.triggers import triggers
 from overlord.domain.portfolio.view import PortfolioView
 
 
 def decide(view: PortfolioView) -> Sequence[Action]:
-    """What is to be done, in its order. Where the first part moves something, the rest is decided on the next view: it may be
-    another one by then."""
-    first = [*triggers(view), *monitor(view)]
-    if first:
-        return first
+    """What is to be done, in its order. Where one part moves something, the rest is decided on the next view: it may be another one
+    by then."""
+    for part in (triggers, monitor, replan):
+        if first := list(part(view)):
+            return first
     return [action for action in (*generate(view), *assign(view)) if not _is_said(view, action)]
 
 

@@ -121,12 +121,11 @@ def _unasked(view: PortfolioView) -> Iterator[Action]:
 def _stale(view: PortfolioView) -> Iterator[Action]:
     """A task that could be begun and waits for long becomes more urgent by itself, or a person is asked."""
     for task in view.tasks:
-        space, initiative = view.spaces.get(task.space), view.by_id[task.initiative_id]
+        space = view.spaces.get(task.space)
         if space is None or not space.is_turn or task.state is not TaskState.PENDING:
             continue
-        is_held = (
-            initiative.state is not InitiativeState.ACTIVE or view.waits_for(task) or view.blocking(task)
-        )
+        is_active = view.by_id[task.initiative_id].state is InitiativeState.ACTIVE
+        is_held = not is_active or view.waits_for(task) or view.blocking(task)
         age = view.at - task.updated_at
         if is_held or age < timedelta(days=space.stale_days) or view.is_asked(task.ref):
             continue

@@ -5,12 +5,14 @@ A verb that there is none of, or that whoever looks may not give, is left out.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 from overlord.domain.conversation.argument import arguments_of
 from overlord.domain.interface import Interface
 from overlord.entrypoints.web.giving import Field, fields_of
 from overlord.entrypoints.web.visitor import Visitor
 from overlord.verbs import registry
+from overlord.verbs.verb import Verb
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,13 +52,12 @@ def acts(visitor: Visitor, wanted: Iterable[Wanted], *, about: str, space: str) 
 
 
 def _acts(visitor: Visitor, wanted: Iterable[Wanted], about: str, space: str) -> Iterator[Act]:
-    offered = registry.offered(Interface.PAGE)
+    offered = _offered()
     for number, item in enumerate(wanted):
         verb = offered.get(item.verb)
         if verb is None or not visitor.may(verb.right, space):
             continue
-        named = [name for name, _ in arguments_of(verb.arguments)]
-        first = named[0] if about and named else ""
+        first = _subject(item.verb) if about else ""
         fields = [_begun(field, item) for field in fields_of(item.verb) if field.name != first]
         if item.is_bare:
             fields = [field for field in fields if field.is_needed]
@@ -69,6 +70,17 @@ def _acts(visitor: Visitor, wanted: Iterable[Wanted], about: str, space: str) ->
             confirm=verb.confirm,
             is_dangerous=item.is_dangerous,
         )
+
+
+@cache
+def _offered() -> Mapping[str, Verb]:
+    return registry.offered(Interface.PAGE)
+
+
+@cache
+def _subject(name: str) -> str:
+    """The argument that says what a verb is about: its first."""
+    return next((field for field, _ in arguments_of(registry.find(name).arguments)), "")
 
 
 def _begun(field: Field, item: Wanted) -> Field:

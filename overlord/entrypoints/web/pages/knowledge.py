@@ -8,8 +8,7 @@ from overlord.domain.inquiry import HistoryLine
 from overlord.domain.knowledge.note import Note, NoteKind, NoteState
 from overlord.domain.knowledge.rule import Rule
 from overlord.entrypoints.web.pages.acts import Act, Wanted, acts
-from overlord.entrypoints.web.visitor import Visitor
-from overlord.errors import NotFound
+from overlord.entrypoints.web.visitor import UNSEEN, NotSeen, Visitor
 from overlord.queries.look import Look
 from overlord.queries.portfolio import FileTrouble, troubles
 from overlord.queries.portfolio_initiative import told
@@ -129,10 +128,10 @@ def note_page(look: Look, ref: str, visitor: Visitor) -> NotePage:
     """Raises NotFound."""
     digits = ref.removeprefix("n")
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= 9):
-        raise NotFound("there is no such note")
+        raise NotSeen(UNSEEN)
     note = notes.get(look.connection, int(digits))
     if not look.sees(note.space):
-        raise NotFound(f"there is no note {note.ref}")
+        raise NotSeen(UNSEEN)
     return NotePage(shown=_shown(visitor, note), told=told(look, [note.ref]))
 
 
