@@ -270,7 +270,9 @@ def _first_words(draft: PlanDraft) -> str:
 def _cut(text: str) -> str:
     """The first words of a description: they become the issue, which a session goes by."""
     one = " ".join(text.split())
-    return one if len(one) <= SHOWN_DESCRIPTION else f"{one[:SHOWN_DESCRIPTION]} … (whole in the job's evidence)"
+    return (
+        one if len(one) <= SHOWN_DESCRIPTION else f"{one[:SHOWN_DESCRIPTION]} … (whole in the job's evidence)"
+    )
 
 
 def _shown(item: PlanLine, own: str, *, criteria: bool) -> str:

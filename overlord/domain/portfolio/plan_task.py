@@ -54,7 +54,9 @@ def clean(task: PlannedTask) -> PlannedTask:
         task,
         subject=line(task.subject),
         description=without_hidden(visible(task.description)).text.strip(),
-        acceptance_criteria=tuple(line(without_hidden(visible(text)).text) for text in task.acceptance_criteria),
+        acceptance_criteria=tuple(
+            line(without_hidden(visible(text)).text) for text in task.acceptance_criteria
+        ),
         priority=task.priority.strip() or Priority.NORMAL,
         labels=tuple(dict.fromkeys(filter(None, map(line, task.labels)))),
         paths=tuple(dict.fromkeys(path.strip() for path in task.paths)),

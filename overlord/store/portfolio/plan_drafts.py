@@ -8,7 +8,6 @@ from typing import Any
 
 from minion.protocol import PlannedTask
 from overlord.domain.event import EventName
-from overlord.domain.portfolio import discovered
 from overlord.domain.portfolio.files import layout
 from overlord.domain.portfolio.initiative import Initiative, InitiativeState
 from overlord.domain.portfolio.plan import PlanFound, PlanGround
@@ -28,8 +27,8 @@ from overlord.domain.portfolio.plan_task import folded
 from overlord.domain.portfolio.priority import Priority
 from overlord.domain.portfolio.task import Task, TaskState
 from overlord.errors import Refused
-from overlord.store import decisions
 from overlord.store.portfolio import files, initiatives, tasks
+from overlord.store.portfolio.elsewhere import ask_elsewhere
 from overlord.store.rows import select, to_column
 
 
@@ -343,7 +342,9 @@ def _accept_tasks(
     for task in tasks.of_initiative(connection, draft.initiative_id):
         item = kept.get(task.number)
         if item is not None and task.space in elsewhere:
-            _ask_elsewhere(connection, initiative, task, item, actor=actor, at=at)
+            is_theirs = item.is_new or is_a_persons(item, task)
+            fields = {} if is_theirs else _fields(item.planned, task.space) | {"space": task.space}
+            ask_elsewhere(connection, initiative, task, fields, actor=actor, at=at)
         elif task.state is TaskState.PROPOSED and item is not None:
             reason = "the plan was approved"
             tasks.change(connection, task.id, at=at, actor=actor, reason=reason, state=TaskState.PENDING)
@@ -355,28 +356,6 @@ def _accept_tasks(
             fields = {name: value for name, value in _fields(item.planned, "").items() if name != "space"}
             tasks.change(connection, task.id, at=at, actor=actor, **fields)
     return _link_changed(connection, draft, at=at)
-
-
-def _ask_elsewhere(
-    connection: sqlite3.Connection,
-    initiative: Initiative,
-    task: Task,
-    item: KeptTask,
-    *,
-    actor: str,
-    at: datetime,
-) -> None:
-    """Have those asked who decide where a new task, or one that the plan changes before it is begun, is to be done."""
-    fields = _fields(item.planned, task.space) | {"space": task.space}
-    is_changed = task.state is TaskState.PENDING and not item.is_new and not is_a_persons(item, task)
-    if is_changed and any(getattr(task, name) != value for name, value in fields.items()):
-        reason = "an approved plan of another repository changes it"
-        fields["state"] = TaskState.PROPOSED
-        task = tasks.change(connection, task.id, at=at, actor=actor, reason=reason, **fields)
-    if task.state is TaskState.PROPOSED:
-        for asked in decisions.about(connection, task.ref):
-            decisions.supersede(connection, asked, at=at)
-        decisions.raise_decision(connection, discovered.elsewhere(initiative, task, at=at))
 
 
 def _cancel(connection: sqlite3.Connection, task: Task, *, actor: str, at: datetime) -> None:
