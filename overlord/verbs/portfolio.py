@@ -207,7 +207,9 @@ def add_task(context: Context, ref: InitiativeRef, words: str) -> Done:
         if task.state is not TaskState.CANCELLED
     ]
     if len(live) >= most:
-        raise Refused(f"{initiative.ref} has {count(len(live), 'task')}, and {most} is the most of one initiative")
+        raise Refused(
+            f"{initiative.ref} has {count(len(live), 'task')}, and {most} is the most of one initiative"
+        )
     subject, rest = _first_line(words)
     _check_length(subject, MOST_SUBJECT_CHARS, "the first line, which says what is wanted,")
     lines = rest.splitlines()
