@@ -85,7 +85,7 @@ _ABOUT: Mapping[tuple[Subject, Verb], str] = {
     (
         Subject.ESCALATED,
         Verb.REPLY,
-    ): "your words go to the session that asked, and are noted for those that ask the same",
+    ): "your words go to the session that asked; but for credentials, they are noted for those that ask the same",
     (Subject.ESCALATED, Verb.DROP): "the session goes on without an answer",
     (Subject.ESCALATED, Verb.APPROVE): "the session goes on as it proposes",
     (Subject.ESCALATED, Verb.REJECT): "the session does not do that; your words say what it does instead",

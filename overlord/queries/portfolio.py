@@ -16,6 +16,8 @@ from overlord.store.knowledge import notes
 from overlord.store.portfolio import board, cycles, escalations, files, initiatives
 from overlord.store.portfolio.board import OpenQuestion
 
+PERSON, SCHEDULE = "person", "schedule"
+"""What begins a cycle, beside things that happen."""
 MOST_ENDED = 10
 """Of those that ended, the last."""
 
@@ -59,13 +61,22 @@ class InitiativeLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastCycle:
-    """The last time the portfolio was gone through."""
+    """The last time the portfolio was gone through, and what was done the last time that something was to be done."""
 
     at: datetime
+    acted_at: datetime | None
+    """When something was done last; what follows is of that time. None where nothing ever was."""
     trigger: str
     actor: str
     acts: int
     summary: str
+
+    @property
+    def cause(self) -> str:
+        """What began the one that did something, in words."""
+        if self.trigger == PERSON:
+            return f"asked for by {self.actor}"
+        return "by the schedule" if self.trigger == SCHEDULE else "after something had happened"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,12 +286,15 @@ def last_cycle(look: Look) -> LastCycle | None:
     cycle = cycles.last(look.connection)
     if cycle is None or cycle.ran_at is None:
         return None
+    acting = cycles.last_acting(look.connection)
+    did = acting or cycle
     return LastCycle(
         at=cycle.ran_at,
-        trigger=cycle.trigger,
-        actor=cycle.actor,
-        acts=cycle.acts,
-        summary="" if look.spaces else cycle.summary,
+        acted_at=acting.ran_at if acting is not None else None,
+        trigger=did.trigger,
+        actor=did.actor,
+        acts=did.acts,
+        summary="" if look.spaces else did.summary,
     )
 
 

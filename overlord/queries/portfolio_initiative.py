@@ -199,7 +199,7 @@ def _task_line(
         waits="" if task.has_ended else task.waits or _after(task, left),
         waits_for=tuple(item.ref for item in blockers),
         blocks=tuple(item.ref for item in blocked),
-        is_ready=task.state is _PENDING and not left,
+        is_ready=task.state is _PENDING and not left and not task.waits,
         issue_number=task.issue_number,
         job_id=job.job_id if job is not None else None,
         job_state=job.state if job is not None else None,

@@ -32,10 +32,15 @@ def _task_row(line: TaskLine) -> tuple[Line, ...]:
         (Bold(line.ref),),
         (what,),
         (state_of(line),),
-        (words(line.waits),) if line.waits else (),
+        (waits_text(line),) if line.waits else (),
         (issue,),
         (Pull(line.space, line.pull_number),) if line.pull_number is not None else (),
     )
+
+
+def waits_text(line: TaskLine) -> str:
+    """Why it is not begun, below or beside the word "waits"."""
+    return words(line.waits.removeprefix("waits "))
 
 
 def state_of(line: TaskLine) -> str:

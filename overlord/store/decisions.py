@@ -194,7 +194,10 @@ def check_open(decision: Decision) -> None:
     if decision.state is DecisionState.ANSWERED:
         raise Refused(f"{name} was answered before, by {decision.answered_by}: {_said(decision)}")
     if decision.state not in _ANSWERABLE:
-        raise Refused(f"{name} is {decision.state} and takes no answer any more")
+        raise Refused(
+            f"{name} is {decision.state} and takes no answer any more",
+            hint=hint(CommandRef("inbox"), " shows what waits for one"),
+        )
 
 
 def _said(decision: Decision) -> str:

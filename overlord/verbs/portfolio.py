@@ -27,7 +27,7 @@ from overlord.domain.portfolio.task import (
     Task,
     TaskState,
 )
-from overlord.domain.text.plain import count, plain_line
+from overlord.domain.text.plain import plain_line
 from overlord.domain.text.reference import InitiativeRef, TaskRef, space_named
 from overlord.errors import Refused
 from overlord.store import jobs
@@ -92,7 +92,9 @@ def set_initiative(context: Context, ref: InitiativeRef, words: str) -> Done:
     key, value = _key_and_value(words, _OF_INITIATIVE)
     changes = _OF_INITIATIVE[key](value)
     initiatives.change(context.connection, initiative.id, at=context.at, actor=context.actor, **changes)
-    return Done(text=f"{initiative.ref}: {key} is {plain_line(value, limit=100) or 'as the settings say'}.")
+    return Done(
+        text=f"{initiative.ref} has {_changed(key)}: {plain_line(value, limit=100) or 'as the settings say'}."
+    )
 
 
 def _key_and_value(words: str, known: Mapping[str, object]) -> tuple[str, str]:
@@ -236,11 +238,12 @@ def add_task(context: Context, ref: InitiativeRef, words: str) -> Done:
             paths=initiative.paths,
         ),
     )
-    said = (
-        count(len(criteria), "acceptance criterion")
-        if len(criteria) == 1
-        else f"{len(criteria)} acceptance criteria"
-    )
+    if not criteria:
+        adds = hint(CommandRef("tasks set", (made.ref, "criterion", "your words")), " adds one")
+        return Done(
+            text=f"Task {made.ref} is added, without acceptance criteria", hint=adds, needs_reply=True
+        )
+    said = "1 acceptance criterion" if len(criteria) == 1 else f"{len(criteria)} acceptance criteria"
     return Done(text=f"Task {made.ref} is added, with {said}.", needs_reply=True)
 
 
@@ -275,7 +278,13 @@ def set_task(context: Context, ref: TaskRef, words: str) -> Done:
     else:
         changes = _OF_TASK[key](value)
     tasks.change(context.connection, task.id, at=context.at, actor=context.actor, **changes)
-    return Done(text=f"{task.ref}: {key} is {plain_line(value, limit=100) or 'nothing'}.")
+    return Done(text=f"{task.ref} has {_changed(key)}: {plain_line(value, limit=100) or 'none'}.")
+
+
+def _changed(key: str) -> str:
+    """What was changed of a task, as a sentence says it."""
+    many = {"paths": "other paths", "labels": "other labels", "criterion": "one more acceptance criterion"}
+    return many.get(key, f"another {key}")
 
 
 def _open_task(context: Context, ref: TaskRef) -> Task:

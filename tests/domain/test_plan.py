@@ -94,7 +94,7 @@ def test_a_circle_is_told_whole() -> None:
     found = problems(
         planned("a", blocked_by=(2,)), planned("b", blocked_by=(3,)), planned("c", blocked_by=(1,))
     )
-    assert "1 waits for 2 waits for 3 waits for 1" in "".join(found)
+    assert "1 waits for 2, which waits for 3, which waits for 1" in "".join(found)
     assert "1 waits for 1" in "".join(problems(planned(blocked_by=(1,))))
 
 

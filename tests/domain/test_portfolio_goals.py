@@ -139,3 +139,26 @@ def test_it_never_raises_and_no_goal_holds_what_is_unseen(text: str) -> None:
 )
 def test_what_stands_in_code_is_no_markup(line: str, kept: tuple[str, ...]) -> None:
     assert tuple(goal.title for goal in read_overview(f"## Goals\n\n- {line}\n").goals) == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("# calc\n\nIt adds.\n", "it has no section “## Goals”, so there is nothing in it to work on"),
+        ("# Goals\n\n- add\n", "it has no section “## Goals”, so there is nothing in it to work on"),
+        (
+            "## Goals\n\n- add [priority: hgih]\n",
+            "“hgih” is no priority; there are urgent, high, normal, low",
+        ),
+        ("## Goals\n\n- add [path: src/**]\n", "which is read as its words: write [paths: …]"),
+    ],
+)
+def test_what_is_written_almost_right_is_told(text: str, says: str) -> None:
+    assert says in " ".join(read_overview(text).troubles)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "## Goals\n", "Goals\n-----\n\n- add\n", "## goals: ##\n- add [see: #4]\n"]
+)
+def test_a_section_without_goals_is_no_trouble(text: str) -> None:
+    assert read_overview(text).troubles == ()

@@ -100,6 +100,15 @@ async def test_the_same_question_again_is_the_same_escalation(ground: Ground) ->
     assert len(await rows(ground)) == 1
 
 
+async def test_the_next_session_of_a_job_that_asks_the_same_has_the_same_escalation(ground: Ground) -> None:
+    session = await at_work(ground)
+    await escalated(ground, session)
+    earlier = {"session_id": "j1-work-0"}
+    await ground.database.write("by hand", lambda c: update(c, "escalations", 1, earlier))
+    assert (await escalated(ground, session)).json()["ref"] == "e1"
+    assert len(await rows(ground)) == 1
+
+
 async def test_what_a_session_may_decide_itself_it_is_told_so_and_nothing_is_kept(ground: Ground) -> None:
     response = await escalated(ground, await at_work(ground), kind="detail")
     assert response.json() == {"ref": "", "state": "resolved", "resolution": DECIDE_IT, "cites": ""}

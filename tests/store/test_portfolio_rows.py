@@ -122,7 +122,7 @@ def test_a_circle_is_refused_with_the_circle_and_nothing_is_changed(store: sqlit
     tasks.link(store, three, [two], at=NOW)
     with pytest.raises(Refused) as refused:
         tasks.link(store, one, [three], at=NOW)
-    said = "i1.1 waits for i1.3 waits for i1.2 waits for i1.1"
+    said = "i1.1 waits for i1.3, which waits for i1.2, which waits for i1.1"
     assert (
         str(refused.value)
         == f"the tasks would wait for each other in a circle: {said}; take one of these out"
@@ -135,7 +135,7 @@ def test_a_circle_is_refused_with_the_circle_and_nothing_is_changed(store: sqlit
 def test_a_circle_over_two_initiatives_is_one_too(store: sqlite3.Connection) -> None:
     [one], [other] = added(store, 1), added(store, 1, an_added(store, 2))
     tasks.link(store, one, [other], at=NOW)
-    with pytest.raises(Refused, match=r"i1\.1 waits for i2\.1 waits for i1\.1"):
+    with pytest.raises(Refused, match=r"i1\.1 waits for i2\.1, which waits for i1\.1"):
         tasks.link(store, other, [one], at=NOW)
 
 

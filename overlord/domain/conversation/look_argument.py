@@ -77,14 +77,14 @@ class SpaceOptionArgument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlagArgument:
-    """Whether its name is said."""
+    """Whether its name is said; in the chat as well as a terminal types it, with dashes."""
 
     noun: str = "it"
     help: str
     name: str = "all"
 
     def read(self, words: str, _typed: Typed) -> tuple[bool, str]:
-        is_said = word(words, 0).casefold() == self.name
+        is_said = word(words, 0).casefold().removeprefix("--") == self.name
         return is_said, after(words, int(is_said))
 
 

@@ -19,6 +19,10 @@ def _because(data: Mapping[str, Json]) -> str:
     return f": {data['reason']}" if data.get("reason") else ""
 
 
+def _why(data: Mapping[str, Json]) -> str:
+    return f" ({data['reason']})" if data.get("reason") else ""
+
+
 def _cited(data: Mapping[str, Json]) -> str:
     return f" from {data['cites']}" if data.get("cites") else ""
 
@@ -41,14 +45,16 @@ SENTENCES: Mapping[E, Callable[[Mapping[str, Json]], str]] = {
         f"initiative {d['initiative']} in {d['space']} is proposed: {d['title']}"
     ),
     E.INITIATIVE_OPENED: lambda d: f"initiative {d['initiative']} in {d['space']} is wanted: {d['title']}",
-    E.INITIATIVE_CHANGED: lambda d: f"initiative {d['initiative']} was changed: {_joined(d['what'])}",
+    E.INITIATIVE_CHANGED: lambda d: (
+        f"initiative {d['initiative']} was changed: {_joined(d['what'])}{_why(d)}"
+    ),
     E.INITIATIVE_PLANNED: lambda d: (
         f"initiative {d['initiative']} goes by a plan of {_number(d['tasks'], 'task')}"
     ),
     E.INITIATIVE_COMPLETED: lambda d: f"initiative {d['initiative']} is done: {d['title']}",
     E.INITIATIVE_CANCELLED: lambda d: f"initiative {d['initiative']} was given up{_because(d)}",
     E.TASK_ADDED: lambda d: f"task {d['task']} was added: {d['subject']}",
-    E.TASK_CHANGED: lambda d: f"task {d['task']} was changed: {_joined(d['what'])}",
+    E.TASK_CHANGED: lambda d: f"task {d['task']} was changed: {_joined(d['what'])}{_why(d)}",
     E.TASK_ASSIGNED: lambda d: f"task {d['task']} is to be worked on",
     E.TASK_RETURNED: lambda d: f"task {d['task']} is pending again{_because(d)}",
     E.TASK_COMPLETED: lambda d: f"task {d['task']} is done",
@@ -56,7 +62,7 @@ SENTENCES: Mapping[E, Callable[[Mapping[str, Json]], str]] = {
     E.COMPLETION_RECORDED: lambda d: f"what was done of task {d['task']} was written down",
     E.STOP_REFUSED: lambda d: f"the session may not stop yet: {_joined(d['reasons'])}",
     E.ESCALATION_DRAFTED: lambda d: (
-        f"escalation {d['escalation']} was written ({d['kind']}): {d['question']}"
+        f"escalation {d['escalation']} was written ({str(d['kind']).replace('_', '-')}): {d['question']}"
     ),
     E.ESCALATION_RAISED: lambda d: f"escalation {d['escalation']} is put to a person{_because(d)}",
     E.ESCALATION_CLEARED: lambda d: f"escalation {d['escalation']} is resolved{_cited(d)}: {d['resolution']}",

@@ -208,5 +208,5 @@ def _links(tasks: tuple[PlannedTask, ...]) -> Iterator[str]:
             else:
                 graph.setdefault(place, set()).add(blocker)
     if found := circle(graph):
-        shown = " waits for ".join(map(str, found))
+        shown = ", which waits for ".join(map(str, found)).replace(", which", "", 1)
         yield f"The tasks wait for each other in a circle: {shown}. Take one of these out of blocked_by."

@@ -45,6 +45,8 @@ class GateView:
     evidence: EvidenceFile
     title: str = ""
     """What people are asked, where the gate is worded by what it shows."""
+    blocks: str = ""
+    """What waits for its answer, there."""
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -85,7 +87,9 @@ async def look(parts: Parts, job: Job, onward: ToGate) -> GateView:
     body = lead.body if lead is not None else _body(name, gate, inputs, changes, told)
     body = await asyncio.to_thread(redacting, parts.current.redactor.redact(body), redact)
     title = parts.current.redactor.redact(lead.title) if lead is not None else ""
-    return GateView(name=name, gate=gate, fingerprint=fingerprint, body=body, evidence=evidence, title=title)
+    blocks = lead.blocks if lead is not None else ""
+    found = GateView(name=name, gate=gate, fingerprint=fingerprint, body=body, evidence=evidence)
+    return replace(found, title=title, blocks=blocks)
 
 
 async def _inputs(parts: Parts, job: Job, gate: Gate, plan: Mapping[str, str]) -> dict[str, str]:
@@ -174,7 +178,7 @@ def question(job: Job, view: GateView) -> Decision:
     if not view.title:
         return asked
     verbs = tuple(verb for verb in asked.verbs if verb is not Verb.TAKE_OVER)  # there is no branch
-    return replace(asked, title=view.title, verbs=verbs)
+    return replace(asked, title=view.title, verbs=verbs, blocks=view.blocks)
 
 
 def keep(connection: sqlite3.Connection, view: GateView) -> None:

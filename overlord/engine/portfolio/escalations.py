@@ -157,12 +157,15 @@ def _carry_out(connection: sqlite3.Connection, *, parts: Parts, decision: Decisi
 
 
 def _learn(connection: sqlite3.Connection, resolved: Escalation, decision: Decision, *, at: datetime) -> None:
-    """Keep the answer as a decision that counts in the repository: a person has said it."""
+    """Keep question and answer as a decision that counts in the repository: a person has said it. The question is part of the text,
+    which is what people read in files."""
+    asked = f"{' '.join(resolved.question.split())} " if resolved.question.rstrip().endswith("?") else ""
+    is_short = len(asked) + len(resolved.resolution) <= MOST_NOTE_CHARS
     note = Note(
         id=0,
         space=resolved.space,
         kind=NoteKind.DECISION,
-        text=resolved.resolution[:MOST_NOTE_CHARS],
+        text=f"{asked if is_short else ''}{resolved.resolution}"[:MOST_NOTE_CHARS],
         question=resolved.question[:MOST_NOTE_CHARS],
         state=NoteState.ACTIVE,
         source=NoteSource(

@@ -136,6 +136,7 @@ class Shown:
 
     title: str
     body: str
+    blocks: str
 
 
 def shown(connection: sqlite3.Connection, job: Job) -> Shown | None:
@@ -146,7 +147,8 @@ def shown(connection: sqlite3.Connection, job: Job) -> Shown | None:
     lines = plan_drafts.lines_of(connection, draft)
     initiative = special.initiative
     name = f"{initiative.ref} {plain_line(initiative.title, limit=80)}"
-    return Shown(title=f"{name}: {title(lines)}", body=gate_body(draft, lines, initiative.space))
+    body = gate_body(draft, lines, initiative.space)
+    return Shown(title=f"{name}: {title(lines)}", body=body, blocks=f"initiative {initiative.ref}")
 
 
 def is_approved_before(connection: sqlite3.Connection, job: Job) -> bool:

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated
 
+from overlord.command_ref import CommandRef
 from overlord.domain.chat.lines import listed, since, words
 from overlord.domain.conversation.look_argument import FilterArgument, FindArgument, FlagArgument
 from overlord.domain.knowledge.note import Note as LearnedNote
 from overlord.domain.knowledge.note import NoteKind, NoteState
 from overlord.domain.text.plain import count
-from overlord.domain.view.span import Bold, Span
-from overlord.domain.view.view import Bullets, Note, Part, Table, View
+from overlord.domain.view.span import Bold, Command, Span
+from overlord.domain.view.view import Bullets, Note, Paragraph, Part, Table, View
 from overlord.queries.look import Look
 from overlord.queries.query import Cell, Query
 from overlord.store.knowledge import notes
@@ -156,23 +157,41 @@ def _read(look: Look, arguments: OfKnowledge) -> Knowledge:
 
 def _view(look: Look, found: Knowledge) -> View:
     rows = tuple(_row(item, look.at) for item in found.notes)
-    summary = f"{count(found.counting, 'note')} that count, {count(found.drafts, 'draft')} to be looked at"
-    return View(summary=summary, parts=(listed(Table(_COLUMNS, rows), NONE), *_below(found)), has_title=True)
+    summary = f"{count(found.counting, 'note')} that {'counts' if found.counting == 1 else 'count'}, {count(found.drafts, 'draft')} to be looked at"
+    return View(
+        summary=summary,
+        parts=(listed(Table(_COLUMNS, rows), _nothing(found)), *_below(found)),
+        has_title=True,
+    )
+
+
+def _nothing(found: Knowledge) -> str:
+    """Why none is listed."""
+    return "No note is like that." if found.counting else NONE
 
 
 def _row(item: NoteView, at: datetime) -> tuple[tuple[Span, ...], ...]:
     doubt = f" (contradicted by {words(item.contradicted_by)})" if item.contradicted_by else ""
+    asked = f"{words(item.question, _TEXT)} " if item.question and item.question not in item.text else ""
     return (
         (Bold(item.ref),),
         (item.kind,),
         (item.space or "all",),
-        (f"{words(item.text, _TEXT)}{doubt}",),
+        (f"{asked}{words(item.text, _TEXT)}{doubt}",),
         (words(item.source),),
         (since(item.updated_at, at),),
     )
 
 
 def _below(found: Knowledge) -> Iterator[Part]:
+    if found.drafts and not found.notes:
+        verb = "waits" if found.drafts == 1 else "wait"
+        yield Paragraph(
+            (
+                f"{count(found.drafts, 'draft')} {verb} for somebody to accept: ",
+                Command(CommandRef("knowledge", ("--drafts",))),
+            )
+        )
     if found.more:
         yield Note(f"There are more than {MOST}: look for words of them.")
     if found.files:

@@ -10,6 +10,7 @@ from typing import Annotated
 from overlord.command_ref import CommandRef
 from overlord.domain.chat.lines import Line, facts, words
 from overlord.domain.conversation.look_argument import SpaceOptionArgument
+from overlord.domain.portfolio.files.layout import overview as overview_path
 from overlord.domain.portfolio.initiative import InitiativeState
 from overlord.domain.portfolio.priority import Priority
 from overlord.domain.text.plain import count
@@ -44,24 +45,38 @@ def _read(look: Look, arguments: OfPortfolio) -> PortfolioNow:
     return portfolio_now(look, look.space(arguments.space or None))
 
 
-def _view(_look: Look, found: PortfolioNow) -> View:
+def _view(look: Look, found: PortfolioNow) -> View:
     text = summary_of(found)
     parts: list[Part] = [Heading(text), _times(found)]
     for state in GROUPS:
         parts += _group(state, found.of(state), has_spaces=not found.space)
     if not found.initiatives:
-        nothing = "There is no initiative yet. Write goals into a repository's OVERVIEW.md, or add one."
-        parts.append(Paragraph((nothing,)))
+        parts += _how_to_begin(look, found.space)
     if found.draft_notes:
         verb = "waits" if found.draft_notes == 1 else "wait"
         said = f"{count(found.draft_notes, 'note')} {verb} for somebody to accept: "
-        parts.append(Paragraph((said, Command(CommandRef("knowledge")))))
+        parts.append(Paragraph((said, Command(CommandRef("knowledge", ("--drafts",))))))
     if found.troubles:
-        parts += [Heading("Files that cannot be read"), trouble_list(found)]
+        parts += [Heading("Trouble with files"), trouble_list(found)]
     first = next(iter(found.initiatives), None)
     if first is not None:
         parts.append(Actions((Action("See one, whole", CommandRef("initiative", (first.ref,))),)))
     return View(summary=text, parts=tuple(parts))
+
+
+def _how_to_begin(look: Look, space: str) -> Iterator[Part]:
+    """What somebody does who has no initiative yet."""
+    seen = [space] if space else [name for name in look.settings.repositories if look.sees(name)]
+    if not seen:
+        yield Paragraph(("There is no initiative yet.",))
+        return
+    path = f"OVERLORD_HOME/{overview_path(seen[0])}"
+    said = " as a list below the heading “## Goals”, then give "
+    run = Command(CommandRef("portfolio-run"))
+    yield Paragraph(
+        ("There is no initiative yet. Write goals into ", Code(path), said, run, "; or without a file:")
+    )
+    yield Actions((Action("Add an initiative", CommandRef("initiatives add", (seen[0], "what you want"))),))
 
 
 def summary_of(found: PortfolioNow) -> str:
@@ -77,13 +92,13 @@ def _times(found: PortfolioNow) -> Part:
     """When it is gone through."""
     due: Line = (Moment(int(found.next_run.timestamp()), day=True),) if found.next_run else ("by hand alone",)
     last = found.last
-    if last is None:
-        ran: Line = ("never",)
-    else:
-        did = f" ({last.trigger}): {count(last.acts, 'act')}"
-        told = f", {words(last.summary, 300)}" if last.summary else ""
-        ran = (Moment(int(last.at.timestamp()), day=True), f"{did}{told}")
-    return facts(("next run", "now: it is asked for" if found.is_asked else due), ("last run", ran))
+    ran: Line = (Moment(int(last.at.timestamp()), day=True),) if last is not None else ("never",)
+    did: Line = ()
+    if last is not None and last.acted_at is not None:
+        told = words(last.summary, 300) or count(last.acts, "change")
+        did = (Moment(int(last.acted_at.timestamp()), day=True), f" ({words(last.cause)}): {told}")
+    asked = "now: it is asked for" if found.is_asked else due
+    return facts(("next run", asked), ("last run", ran), ("last change", did))
 
 
 def _group(state: InitiativeState, found: Sequence[InitiativeLine], *, has_spaces: bool) -> Iterator[Part]:

@@ -77,7 +77,7 @@ def _view(look: Look, found: tuple[RuleView, ...]) -> View:
         for item in found
     )
     counting = sum(item.state == "counts" for item in found)
-    summary = f"{count(counting, 'rule')} that count"
+    summary = f"{count(counting, 'rule')} that {'counts' if counting == 1 else 'count'}"
     return View(summary=summary, parts=(listed(Table(_COLUMNS, rows), NONE),), has_title=True)
 
 
@@ -86,7 +86,7 @@ def until(item: RuleView) -> str:
     if item.state == "revoked":
         return f"revoked by {words(item.revoked_by)}"
     if item.expires_at is None:
-        return "revoked"
+        return "it is revoked"
     return f"{item.expires_at:%Y-%m-%d}{' (over)' if item.state == 'over' else ''}"
 
 

@@ -13,7 +13,14 @@ from overlord.domain.view.span import Bold, Code, Command, Issue, Pull
 from overlord.domain.view.view import Bullets, Heading, Paragraph, Part, Quote, View
 from overlord.queries.look import Look
 from overlord.queries.portfolio_initiative import TaskStory, task_story
-from overlord.queries.portfolio_view import ask_list, escalation_list, jobs_table, state_of, story_list
+from overlord.queries.portfolio_view import (
+    ask_list,
+    escalation_list,
+    jobs_table,
+    state_of,
+    story_list,
+    waits_text,
+)
 from overlord.queries.query import Query
 
 _WORDS = 600
@@ -41,7 +48,7 @@ def _view(_look: Look, found: TaskStory) -> View:
         Paragraph((Bold(state_of(line).capitalize()), f" in {words(task.space)}, priority {task.priority}")),
         facts(
             ("initiative", (*owner, f" {words(found.initiative)}" if found.initiative else "")),
-            ("waits", words(line.waits)),
+            ("waits", waits_text(line)),
             ("after", ", ".join(line.waits_for)),
             ("before", ", ".join(line.blocks)),
             ("issue", issue),

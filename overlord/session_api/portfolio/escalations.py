@@ -53,7 +53,7 @@ async def escalate(request: Request, parts: SessionApiParts, session: Session) -
 def _keep(
     connection: sqlite3.Connection, parts: SessionApiParts, session: Session, job: Job, asked: Asked
 ) -> Escalation:
-    """The row, once however often it is sent; resolved where what is known answers it."""
+    """The row, once however often the sessions of a job send it; resolved where what is known answers it."""
     check_at_work(connection, session)
     of_job = escalations.of_job(connection, job.id)
     written = [item for item in of_job if item.session_id == session.id]

@@ -32,7 +32,7 @@ def decision_number(text: str) -> int | None:
 
 
 def drafted(connection: sqlite3.Connection, text: str, *, space: str) -> DraftedRule:
-    """The rule that some words stand for: `5`, `5 about cache token`, or `Which cache do we use? Redis.`
+    """The rule that some words stand for: `5`, `5 about cache token`, or `Which cache do tokens need? Redis.`
 
     Raises NotFound, and Refused for what is no question with an answer in words.
     """
@@ -55,7 +55,7 @@ def _of_words(text: str, *, space: str) -> DraftedRule:
     question = question_in(text)
     if not question:
         raise Refused(
-            "say the question, with its question mark, and then the answer: Which cache do we use? Redis."
+            "say the question, with its question mark, and then the answer: Which cache do tokens need? Redis."
         )
     answer = text.partition("?")[2].strip()
     return DraftedRule(

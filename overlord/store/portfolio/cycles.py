@@ -70,6 +70,12 @@ def last(connection: sqlite3.Connection) -> Cycle | None:
     return next(iter(select(connection, Cycle, query)), None)
 
 
+def last_acting(connection: sqlite3.Connection) -> Cycle | None:
+    """The last one that did something."""
+    query = "SELECT * FROM portfolio_cycles WHERE ran_at IS NOT NULL AND acts > 0 ORDER BY id DESC LIMIT 1"
+    return next(iter(select(connection, Cycle, query)), None)
+
+
 def scheduled(connection: sqlite3.Connection, schedule: str) -> list[datetime]:
     """When the latest times of a schedule were made up for."""
     query = "SELECT at FROM portfolio_schedules WHERE schedule = ? ORDER BY at DESC LIMIT ?"

@@ -8,6 +8,7 @@ from datetime import datetime
 from overlord.command_ref import CommandRef, hint
 from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
 from overlord.domain.portfolio.initiative import ENDED, Initiative, InitiativeState, slug_of
+from overlord.domain.portfolio.told_change import told_change
 from overlord.errors import NotFound
 from overlord.store import ledger
 from overlord.store.rows import insert, select, update
@@ -82,15 +83,10 @@ def change(
     told = sorted(set(new) - _QUIET - {"completed_at"})
     if told:
         moved = _MOVES.get(after.state) if "state" in new else None
-        data: dict[str, Json] = {"what": [f"{name}: {_short(getattr(after, name))}" for name in told]}
+        data: dict[str, Json] = {"what": [told_change(name, getattr(after, name)) for name in told]}
         data |= {"title": after.title, "reason": reason}
         _append(connection, moved or EventName.INITIATIVE_CHANGED, after, data, actor=actor, at=at)
     return after
-
-
-def _short(value: object) -> str:
-    text = " ".join(str(value).split())
-    return text if len(text) <= 80 else f"{text[:79]}…"
 
 
 def say_waits(connection: sqlite3.Connection, number: int, waits: str) -> None:

@@ -11,6 +11,7 @@ from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
 from overlord.domain.portfolio.graph import circle_with, graph_of
 from overlord.domain.portfolio.priority import Priority
 from overlord.domain.portfolio.task import MOST_LINKS, AddressedCriterion, Task, TaskLink, TaskState
+from overlord.domain.portfolio.told_change import told_change
 from overlord.errors import NotFound, Refused
 from overlord.store import ledger
 from overlord.store.portfolio import initiatives
@@ -94,15 +95,10 @@ def change(
         moved = _MOVES.get(after.state) if "state" in new else None
         if before.state is TaskState.PROPOSED and after.state is TaskState.PENDING:
             moved = None  # it was never worked on
-        data: dict[str, Json] = {"what": [f"{name}: {_short(getattr(after, name))}" for name in told]}
+        data: dict[str, Json] = {"what": [told_change(name, getattr(after, name)) for name in told]}
         data |= {"subject": after.subject, "reason": reason}
         _append(connection, moved or EventName.TASK_CHANGED, after, data, actor=actor, at=at)
     return after
-
-
-def _short(value: object) -> str:
-    text = " ".join(str(value).split())
-    return text if len(text) <= 80 else f"{text[:79]}…"
 
 
 def say_waits(connection: sqlite3.Connection, row: int, waits: str) -> None:
@@ -251,7 +247,7 @@ def link(
         return
     others = graph_of(pair for pair in known if pair[1] != task.id)
     if found := circle_with(others, task.id, wanted):
-        shown = " waits for ".join(get(connection, row).ref for row in found)
+        shown = ", which waits for ".join(get(connection, row).ref for row in found).replace(", which", "", 1)
         raise Refused(f"the tasks would wait for each other in a circle: {shown}; take one of these out")
     connection.execute("DELETE FROM task_links WHERE blocked_id = ?", (task.id,))
     for row in sorted(wanted):
@@ -259,6 +255,6 @@ def link(
         insert(connection, "task_links", columns)
     update(connection, "tasks", task.id, {"updated_at": at})
     refs = ", ".join(wanted[row].ref for row in sorted(wanted))
-    data: dict[str, Json] = {"what": [f"blocked by: {_short(refs) or 'no other task'}"]}
+    data: dict[str, Json] = {"what": [told_change("blocked_by", refs or "no other task")]}
     data |= {"subject": task.subject, "reason": ""}
     _append(connection, EventName.TASK_CHANGED, task, data, actor=actor, at=at)

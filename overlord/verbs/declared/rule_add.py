@@ -1,7 +1,7 @@
 """Answer a question always: sessions that ask it again have your answer, and nobody is asked.
 
 Of a decision that you answered in words (`5`), of one with the words that a question has to have (`5 about cache token`), or of a question
-and its answer (`Which cache do we use? Redis.`). It counts for 90 days, for others, or always. A rule never answers a gate, an approval, a
+and its answer (`Which cache do tokens need? Redis.`). It counts for 90 days, for others, or always. A rule never answers a gate, an approval, a
 budget or a scope; `rules preview` shows which past questions it would have answered.
 """
 
@@ -26,7 +26,7 @@ class AddRule:
         str,
         WordsArgument(
             missing="Say which answered decision, or a question with its answer.",
-            help="An answered decision's number, or a question and its answer: 'Which cache do we use? Redis.'",
+            help="An answered decision's number, or a question and its answer: 'Which cache do tokens need? Redis.'",
         ),
     ]
     spaces: Annotated[tuple[str, ...], SpacesArgument()] = ()
@@ -58,7 +58,7 @@ VERB = Verb(
     space=_space,
     right=Right.APPROVER,
     usage="rule-add 5 always",
-    means="answer a question always, as decision 5 was answered; also `rule-add Which cache do we use? Redis. for 30 days`",
+    means="answer a question always, as decision 5 was answered; also `rule-add Which cache do tokens need? Redis. for 30 days`",
     position=65,
     failpoint=Failpoint.RULE_CHANGED,
     terminal="rules add",

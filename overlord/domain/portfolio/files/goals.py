@@ -6,6 +6,7 @@ The file is untrusted: what people do not see in it is no goal, and is told; how
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import lru_cache
 from hashlib import sha256
 from html.parser import HTMLParser
@@ -25,10 +26,15 @@ MOST_TROUBLES = 10
 _MARKDOWN = MarkdownIt("commonmark").disable("inline")
 _HIDDEN = re.compile(r"\[hidden(?:: [^\[\]]*+)?\]")
 _TITLE = re.compile(r"goals:?", re.IGNORECASE)
+_HEADING = re.compile(
+    r"^ {0,3}(?:##[ \t]+goals:?[ \t]*#*[ \t]*$|goals:?[ \t]*\n {0,3}-+[ \t]*$)", re.IGNORECASE | re.MULTILINE
+)
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|$)")
 _BOX = re.compile(r"\[(?P<mark>[ xX])\](?:[ \t]+|$)")
 _STRUCK = re.compile(r"~~(?P<text>.+)~~")
 _MARK = re.compile(r"\[(?P<name>priority|paths):(?P<value>[^\[\]]*+)\]", re.IGNORECASE)
+_UNKNOWN = re.compile(r"\[(?P<name>[a-z]+):[^\[\]]*+\]", re.IGNORECASE)
+"""What looks like a mark."""
 _TAG = re.compile(r"</?[A-Za-z]|<!|<\?")
 _TICKS = re.compile(r"`+")
 _VOID = frozenset(
@@ -82,6 +88,8 @@ def read_overview(text: str) -> Overview:
         goal = _goal(item, troubles)
         if goal is not None and goals.setdefault(goal.key, goal) is not goal:
             troubles.append(f"the goal “{goal.title[:80]}” is there twice: the first counts")
+    if not goals and not troubles and revealed.text.strip() and not _HEADING.search(revealed.text):
+        troubles.append("it has no section “## Goals”, so there is nothing in it to work on")
     if len(troubles) > MOST_TROUBLES:
         troubles[MOST_TROUBLES:] = [f"and {len(troubles) - MOST_TROUBLES} more of the kind"]
     return Overview(goals=tuple(goals.values()), troubles=tuple(troubles))
@@ -151,6 +159,11 @@ def _goal(lines: Sequence[str], troubles: list[str]) -> Goal | None:
             f"{named} is not read: it has HTML in it; write it as plain text, or put code into backticks"
         )
         return None
+    troubles += (
+        f"{named} has [{name}: …], which is read as its words: write [{near}: …]"
+        for name in (found["name"] for found in _UNKNOWN.finditer(title))
+        for near in get_close_matches(name.lower(), ("priority", "paths"), n=1, cutoff=0.7)
+    )
     try:
         paths = _paths(marks.get("paths", ""))
     except ValueError:
@@ -207,5 +220,7 @@ def _priority(text: str, named: str, troubles: list[str]) -> Priority:
     try:
         return Priority(text.lower())
     except ValueError:
-        troubles.append(f"{named} has a priority nobody knows: it is {', '.join(Priority)}")
+        troubles.append(
+            f"{named} counts as normal: “{text[:20]}” is no priority; there are {', '.join(Priority)}"
+        )
         return Priority.NORMAL

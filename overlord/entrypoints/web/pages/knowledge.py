@@ -104,7 +104,7 @@ def knowledge(look: Look, wanted: Filter, visitor: Visitor) -> Knowledge:
         spaces=names,
         kinds=tuple(NoteKind),
         states=tuple(NoteState),
-        troubles=troubles(look),
+        troubles=tuple(file for file in troubles(look) if "knowledge/" in file.path),
         adds=acts(visitor, _WRITES, about="", space=names[0] if len(names) == 1 else ""),
     )
 
