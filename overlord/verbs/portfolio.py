@@ -27,7 +27,7 @@ from overlord.domain.portfolio.task import (
     Task,
     TaskState,
 )
-from overlord.domain.text.plain import plain_line
+from overlord.domain.text.plain import count, plain_line
 from overlord.domain.text.reference import InitiativeRef, TaskRef, space_named
 from overlord.errors import Refused
 from overlord.store import jobs
