@@ -24,6 +24,7 @@ BENCHES = (
     "bench.command",
     "bench.page",
     "bench.search",
+    "bench.portfolio",
     "bench.knowledge",
     "bench.contracts",
     "bench.turns",

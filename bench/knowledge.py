@@ -50,7 +50,7 @@ def main() -> None:
             space = SPACES[0]
             found = _times(lambda words: notes.search(connection, words, space=space))
             told = _times(lambda words: recall(connection, space, (words, issue)))
-            asked = _times(lambda words: answer_known(connection, space, f"{words}?", at=AT))
+            asked = _times(lambda words: answer_known(connection, space, f"{words}?", job_id=0, at=AT))
     publish([
         Figure(part="knowledge", name="a search, 95 %", unit="ms", measured=quantiles(found, n=20)[-1], goal=GOAL_MS),
         Figure(part="knowledge", name="a search, half of them", unit="ms", measured=median(found)),

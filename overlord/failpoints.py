@@ -148,7 +148,6 @@ class Failpoint(StrEnum):
     PLAN_PROPOSED = "plan_proposed"
     PLAN_DIRECTED = "plan_directed"
     COMPLETION_RECORDED = "completion_recorded"
-    STOP_JUDGED = "stop_judged"
     TASK_DISCOVERED = "task_discovered"
     ESCALATION_DRAFTED = "escalation_drafted"
     ESCALATION_REVIEWED = "escalation_reviewed"
@@ -159,7 +158,6 @@ class Failpoint(StrEnum):
     RETROSPECTIVE_NOTED = "retrospective_noted"
     FILES_READ = "files_read"
     DAY_BRIEFED = "day_briefed"
-    HOOKS_OBSERVED = "hooks_observed"
 
     PULL_REVIEWED = "pull_vetted"
     SKILL_READ = "skill_read"

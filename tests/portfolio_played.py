@@ -1,12 +1,13 @@
 """Three repositories with a goal each, and everybody who works on them, as the scripted model plays it."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
-from overlord.embedded.play import Turn, blocked, call, submit, write
+from overlord.embedded.play import Turn, blocked, call, say, submit, write
 from tests.world import REPO
 
 API, CALC_REPO, WEB = "acme/api", REPO, "acme/web"
@@ -19,6 +20,7 @@ WHICH_FORM = "Which form do dates have?"
 FORM = "ISO 8601, in UTC."
 WHICH_STORE = "Redis or Memcached for the token blacklist?"
 NO_KEY = "Which key opens the staging server?"
+LEARNED = "Each operation is a file of its own, which is named after it."
 KEY = "It is in the vault under staging."
 
 
@@ -63,14 +65,14 @@ GOALS = (
 )
 
 
-def done(task: dict[str, Any]) -> tuple[Turn, ...]:
+def done(task: dict[str, Any], *learnings: str) -> tuple[Turn, ...]:
     """A session does its task, says so and ends."""
     [path], evidence = task["paths"], "the file is there"
     return (
         write(path, f'"""{task["subject"]}."""\n'),
         call("record_completion", notes=f"Wrote {path}.", addressed=[{"number": 1, "evidence": evidence}]),
         call("note_knowledge", text="It went as planned.", nothing_learned=True),
-        submit(f"{task['subject']}: done"),
+        call("task_complete", summary=f"{task['subject']}: done", learnings=list(learnings)),
     )
 
 
@@ -93,20 +95,22 @@ def played(model: EmbeddedModel, *, held: tuple[Turn, ...] = ()) -> None:
     turns = {
         ENVELOPE["subject"]: (ASKS_STORE, *held, *done(ENVELOPE)),
         STAGING["subject"]: (ASKS_KEY, blocked("There is no key for staging.")),
-        SUBTRACT["subject"]: (FINDS, *done(SUBTRACT)),
+        SUBTRACT["subject"]: (FINDS, *done(SUBTRACT, LEARNED)),
         DIVIDE["subject"]: done(DIVIDE),
         MODULO["subject"]: done(MODULO),
         DATES["subject"]: (ASKS_FORM, *done(DATES)),
     }
     for subject, its in turns.items():
         model.will(*its, when=f"now: {subject}.")
+    lesson = {"kind": "pattern", "text": LEARNED, "question": "", "evidence": ["f1"]}
+    model.will(say(json.dumps({"notes": [lesson]})), when=LEARNED)
     model.will(*done(STAGING), when=f"now: {STAGING['subject']}.")
 
 
 SETTINGS: dict[str, Any] = {
     "repositories": [API, CALC_REPO, WEB],
     "autonomy": "proactive",
-    "portfolio": {"thin_notes": 0},
+    "portfolio": {"thin_notes": 0, "retrospectives": True},
 }
 
 

@@ -62,6 +62,8 @@ class SessionApiParts:
     mcp_conversations: Conversations = field(default_factory=Conversations)
     reading: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
     """By account: its requests to a model are read and written one after another, beside the daemon's other work."""
+    hook_calls: dict[str, int] = field(default_factory=dict)
+    """By session, how often the operator's programs were asked for it."""
     transcripts: Transcripts = field(init=False)
     outages: Outages = field(init=False)
 

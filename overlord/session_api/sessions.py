@@ -131,7 +131,7 @@ def _ask(connection: sqlite3.Connection, parts: SessionApiParts, session: Sessio
         options=tuple(visible(option)[:200] for option in event.options[:10]),
         patterns=event.patterns if is_scope else (),
     )
-    known = None if is_scope else answer_known(connection, job.space, event.text, at=at)
+    known = None if is_scope else answer_known(connection, job.space, event.text, job_id=job.id, at=at)
     if known is None:
         decisions.raise_decision(connection, asking, question_id=event.question_id)
         return

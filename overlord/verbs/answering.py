@@ -2,8 +2,11 @@
 
 from overlord.command_ref import CommandRef, Hint, hint
 from overlord.domain.conversation.decision_words import OPENS, confirmation
-from overlord.domain.decision import Audience, Decision, DecisionKind, Verb
+from overlord.domain.decision import Audience, Decision, DecisionKind, Subject, Verb
+from overlord.domain.job import JobId
 from overlord.domain.knowledge.width import ANSWERED_BY_RULE
+from overlord.errors import Refused
+from overlord.store.portfolio import escalations, initiatives, plan_approval, tasks
 from overlord.verbs import commands
 from overlord.verbs.proposal import approve_proposal, reject_proposal
 from overlord.verbs.right import Right
@@ -16,6 +19,7 @@ def answer(context: Context, decision: Decision, verb: Verb, text: str) -> Done:
     check_eyes(context, decision, verb)
     if decision.draft_id is not None:
         return _answer_draft(context, decision.draft_id, verb, text)
+    _check_as_shown(context, decision, verb)
     if decision.proposal_id is not None:
         return _answer_proposal(context, decision.proposal_id, verb, text)
     answered = commands.answer_decision(
@@ -29,6 +33,19 @@ def answer(context: Context, decision: Decision, verb: Verb, text: str) -> Done:
         by=context.person if decision.audience is Audience.APPROVER else None,
     )
     return Done(text=confirmation(answered), hint=_offered(context, answered))
+
+
+def _check_as_shown(context: Context, decision: Decision, verb: Verb) -> None:
+    """Raises Refused for a plan that somebody edited since it was shown: what is approved is what was read."""
+    is_gate = decision.subject is Subject.GATE and verb is Verb.APPROVE
+    if (
+        is_gate
+        and decision.job_id is not None
+        and not plan_approval.is_as_shown(context.connection, decision.job_id)
+    ):
+        raise Refused(
+            "the plan was edited since it was shown; you are asked again in a moment, with what it says now"
+        )
 
 
 def _offered(context: Context, answered: Decision) -> Hint | None:
@@ -46,8 +63,18 @@ def right_of(decision: Decision) -> Right:
 def check_eyes(context: Context, decision: Decision, verb: Verb) -> None:
     """Raises NotAllowed where four eyes are asked for and somebody would allow what their own work asks."""
     is_asked = decision.kind is DecisionKind.APPROVAL or verb is Verb.GRANT
-    if is_asked and decision.job_id is not None and verb in OPENS:
-        context.check_eyes(decision.job_id)
+    if not is_asked or verb not in OPENS:
+        return
+    job_id = decision.job_id
+    if decision.subject is Subject.ESCALATED:
+        escalation = escalations.of_decision(context.connection, decision.id)
+        job_id = JobId(escalation.job_id) if escalation is not None and escalation.job_id else None
+    if job_id is not None:
+        context.check_eyes(job_id)
+    elif decision.subject is Subject.DISCOVERED_TASK:
+        task = tasks.named(context.connection, decision.about)
+        of = initiatives.get(context.connection, task.initiative_id)
+        context.check_eyes_of(decision.space, {task.created_by, of.actor})
 
 
 def _answer_proposal(context: Context, number: int, verb: Verb, reason: str) -> Done:

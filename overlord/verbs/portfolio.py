@@ -27,7 +27,7 @@ from overlord.domain.portfolio.task import (
     Task,
     TaskState,
 )
-from overlord.domain.text.plain import plain_line
+from overlord.domain.text.plain import count, plain_line
 from overlord.domain.text.reference import InitiativeRef, TaskRef, space_named
 from overlord.errors import Refused
 from overlord.store import jobs
@@ -209,7 +209,9 @@ def add_task(context: Context, ref: InitiativeRef, words: str) -> Done:
         if task.state is not TaskState.CANCELLED
     ]
     if len(live) >= most:
-        raise Refused(f"{initiative.ref} has {len(live)} tasks, and {most} is the most of one initiative")
+        raise Refused(
+            f"{initiative.ref} has {count(len(live), 'task')}, and {most} is the most of one initiative"
+        )
     subject, rest = _first_line(words)
     _check_length(subject, MOST_SUBJECT_CHARS, "the first line, which says what is wanted,")
     lines = rest.splitlines()

@@ -4,7 +4,7 @@ Each verb is one module of `verbs/declared/`: the module's name is the verb's, i
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from overlord.errors import NotFound, Refused
 from overlord.failpoints import Failpoint
 from overlord.queries.look import Look
 from overlord.store import decisions, jobs, ledger
+from overlord.store.portfolio import initiatives, tasks
 from overlord.store.skills import skills
 from overlord.verbs.right import HIGHEST, NotAllowed, Right
 
@@ -129,12 +130,25 @@ class Context(Look):
         return self.decision_space(self.decision(ref))
 
     def check_eyes(self, job_id: int) -> None:
-        """Raises NotAllowed where four eyes are asked for and somebody would allow what their own work asks. The operator of the
-        machine is asked by nobody."""
+        """Raises NotAllowed where four eyes are asked for and somebody would allow what their own work asks: a job's, or that of the
+        initiative it is of, whose jobs nobody asks for one by one. The operator of the machine is asked by nobody."""
+        job = jobs.get(self.connection, job_id)
+        task = tasks.of_job(self.connection, job_id)
+        of = (
+            initiatives.get(self.connection, task.initiative_id)
+            if task is not None
+            else initiatives.of_job(self.connection, job_id)
+        )
+        asked = {ledger.asked_for_by(self.connection, job_id)}
+        asked |= {task.created_by} if task is not None else set()
+        asked |= {of.actor} if of is not None else set()
+        self.check_eyes_of(job.space, asked)
+
+    def check_eyes_of(self, space: str, asked: Collection[str]) -> None:
+        """The same, where these asked for it."""
         if self.interface is Interface.TERMINAL:
             return
-        own = self.settings.space(jobs.get(self.connection, job_id).space)
-        if own.four_eyes and ledger.asked_for_by(self.connection, job_id) == self.actor:
+        if self.settings.space(space).four_eyes and self.actor in asked:
             raise NotAllowed("You asked for this work, so somebody else is to approve it.")
 
 

@@ -265,3 +265,15 @@ def test_where_there_is_no_forge_branches_are_told_and_no_pull_requests() -> Non
         describe_event("branch_pushed", pushed, is_local=True) == "the work is on the branch minion/issue-1"
     )
     assert describe_event("passed", {}, is_local=True) == "the evaluation passed"
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        ({"notes": 2, "refs": ["n4", "n5"]}, "a retrospective of the job wrote 2 notes (n4, n5)"),
+        ({"notes": 1}, "a retrospective of the job wrote 1 note"),
+        ({"notes": 0, "refs": []}, "a retrospective of the job found nothing to note"),
+    ],
+)
+def test_a_retrospective_names_its_notes(data: dict[str, Json], sentence: str) -> None:
+    assert describe_event(EventName.RETROSPECTIVE_WRITTEN, data) == sentence

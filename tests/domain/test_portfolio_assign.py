@@ -18,7 +18,7 @@ from overlord.domain.portfolio.cycle.assign import NO_TASKS, assign
 from overlord.domain.portfolio.cycle.decide import decide
 from overlord.domain.portfolio.initiative import InitiativeState
 from overlord.domain.portfolio.priority import Priority
-from overlord.domain.portfolio.task import Task, TaskState
+from overlord.domain.portfolio.task import Task
 from overlord.domain.portfolio.view import PortfolioView
 from tests.portfolio_views import (
     a_job_view,
@@ -134,7 +134,7 @@ def test_a_question_whether_a_task_is_stale_does_not_keep_it() -> None:
 
 
 def test_a_task_is_ready_once_all_that_it_waits_for_has_ended() -> None:
-    tasks = [at_work(1), a_task(2, state=TaskState.DONE), *(a_task(row) for row in (3, 4, 5, 6, 7))]
+    tasks = [at_work(1), *(a_task(row) for row in (3, 4, 5, 6, 7))]
     links = [a_link(1, 7), a_link(2, 7), *(a_link(row, 7) for row in (3, 4, 5, 6))]
     view = a_view(*tasks, links=links, done=frozenset({2}), spaces={REPO: a_space(most_pulls=9)})
     assert waits(view) == {7: "waits for i1.1, i1.3, i1.4 and 2 more"}

@@ -9,7 +9,7 @@ from overlord.domain.job import JobState
 from overlord.domain.portfolio.cycle.action import Action, Ask, ChangeInitiative, ChangeTask, NoteJob
 from overlord.domain.portfolio.cycle.monitor import NOT_MANAGED, ending_of, monitor
 from overlord.domain.portfolio.initiative import InitiativeState
-from overlord.domain.portfolio.task import AddressedCriterion, TaskState
+from overlord.domain.portfolio.task import ENDED, AddressedCriterion, TaskState
 from overlord.domain.portfolio.view import PortfolioView
 from tests.portfolio_views import a_job_view, a_task, a_view, an_initiative, at_work
 from tests.records import REPO
@@ -151,6 +151,8 @@ def test_a_lead_of_a_repository_that_is_gone_waits_for_it() -> None:
 def test_an_initiative_ends_with_its_tasks(
     states: tuple[TaskState, ...], given: dict[str, Any], state: InitiativeState | None
 ) -> None:
-    tasks = [a_task(row, state=one) for row, one in enumerate(states, 1)]
-    said = found(a_view(*tasks, initiatives=[an_initiative(**given)]))
+    tasks = [a_task(row, state=one) for row, one in enumerate(states, 1) if one not in ENDED]
+    ended = frozenset(one for one in states if one in ENDED)
+    view = a_view(*tasks, initiatives=[an_initiative(**given)], ended={1: ended} if ended else {})
+    said = found(view)
     assert [item.state for item in said if isinstance(item, ChangeInitiative)] == ([state] if state else [])

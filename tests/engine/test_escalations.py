@@ -186,6 +186,18 @@ async def test_a_model_finds_the_note_that_answers_and_its_quote_is_held_against
     assert said.asked[0].startswith("escalation-1 ")
 
 
+async def test_a_model_is_told_of_no_note_that_may_not_answer(stage: Stage) -> None:
+    session = await at_work(stage)
+    own = NoteSource(job_id=session.job_id, session_id=session.id)
+    await know(stage, "Short-lived state like token lists is kept in Redis.", contradicted_by="session:x: no")
+    await know(stage, "Token lists may be kept in Redis, I say.", source=own, actor=f"session:{session.id}")
+    parts, said = assisted(stage, '{"answered": true, "note": "n1", "quote": "is kept in Redis"}')
+    await drafted(stage, kind=EscalationKind.DEPENDENCY, job_id=session.job_id)
+    await escalations.step(parts)
+    assert said.asked == []
+    assert (await stage.read(rows.get, 1)).state is EscalationState.PENDING
+
+
 @pytest.mark.parametrize(
     "reply",
     [

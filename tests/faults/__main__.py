@@ -64,6 +64,12 @@ AREAS = (
         modules=("test_init_kills", "test_init_invariants", "test_build_kills"),
     ),
     Area(
+        fault="`kill -9` of a goal on its way to merged work",
+        promise="its plan, its tasks and what they ask are there once: one issue and one merge a task, no question twice, no answer lost",
+        tried="at each point of the portfolio, before and after (with the named points above); 12 kills all along its way, seeded",
+        modules=("test_portfolio_kills",),
+    ),
+    Area(
         fault="`kill -9` while another coding agent works, of Overlord and of the agent's program",
         promise="the session goes on or is begun again, nothing is done twice; a program that was killed is told to a person",
         tried="where such a session comes by, before and after; the program in the middle of its work",

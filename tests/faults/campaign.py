@@ -172,10 +172,13 @@ class Campaign:
         self.play()
         return await self.world.issue(title, label=label)
 
+    def now(self) -> datetime:
+        """The time that the next process finds."""
+        return datetime.fromisoformat(self.place.time.read_text())
+
     def later(self, **amount: float) -> None:
         """Move the clock that the next process finds."""
-        now = datetime.fromisoformat(self.place.time.read_text())
-        self.place.time.write_text((now + timedelta(**amount)).isoformat())
+        self.place.time.write_text((self.now() + timedelta(**amount)).isoformat())
 
     def job(self, issue: int) -> Job:
         """The last job of an issue."""

@@ -35,6 +35,7 @@ _HINTS = {
     "spaces": {"polled_at", "heard_at", "seen_at"},
     "environments": {"used_at"},
     "jobs": {"issue_looked_at"},
+    "notes": {"checked_at"},
     "daemon": {"epoch", "token"},
 }
 """Columns that say when something was last looked at; a look may change them."""

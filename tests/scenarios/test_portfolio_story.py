@@ -1,7 +1,11 @@
 """A day of a portfolio: three repositories with goals, one trigger, and six merged pull requests with all that comes between."""
 
+import contextlib
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime
+
+import pytest
 
 from overlord.domain.job import Job, JobState
 from overlord.domain.portfolio.initiative import Initiative, InitiativeState
@@ -9,6 +13,7 @@ from overlord.domain.portfolio.task import Task, TaskState
 from overlord.store.knowledge import notes
 from overlord.store.portfolio import escalations, initiatives, tasks
 from tests.chatting import Talk
+from tests.memory.talk import made_memory_talk
 from tests.portfolio_played import (
     API,
     CALC_REPO,
@@ -18,6 +23,7 @@ from tests.portfolio_played import (
     FILES,
     FORM,
     KEY,
+    LEARNED,
     MODULO,
     NO_KEY,
     SETTINGS,
@@ -32,6 +38,7 @@ from tests.portfolio_played import (
 )
 from tests.quick import made_quick_talk
 
+Made = Callable[..., contextlib.AbstractAsyncContextManager[Talk]]
 MORNING = datetime(2026, 3, 3, 8, 1, tzinfo=UTC)
 
 
@@ -61,8 +68,9 @@ async def merged(talk: Talk, *of: dict[str, object]) -> None:
     await talk.world.settle()
 
 
-async def test_a_days_work_from_one_trigger() -> None:
-    async with made_quick_talk(FILES, **SETTINGS) as talk:
+@pytest.mark.parametrize("made", [made_memory_talk, made_quick_talk], ids=["memory", "processes"])
+async def test_a_days_work_from_one_trigger(made: Made) -> None:
+    async with made(FILES, **SETTINGS) as talk:
         await made_repositories(talk.world.forge)
         played(talk.world.model, held=(talk.world.hold(),))
         await talk.world.settle()
@@ -75,6 +83,7 @@ async def a_day(talk: Talk) -> None:
     await approved(talk)
     await answered_while_it_runs(talk)
     await the_rest_goes_on(talk)
+    await looked_back(talk)
     await told_in_the_morning(talk)
     await unblocked(talk)
     await at_the_end(talk)
@@ -147,6 +156,16 @@ async def the_rest_goes_on(talk: Talk) -> None:
         InitiativeState.DONE,
         InitiativeState.DONE,
     ]
+
+
+async def looked_back(talk: Talk) -> None:
+    """What a session says that it learned is held against what happened, and noted."""
+
+    async def is_noted() -> bool:
+        known = await talk.world.read(notes.counting_in, CALC_REPO)
+        return any(note.text == LEARNED for note in known)
+
+    await talk.world.until(is_noted)
 
 
 async def told_in_the_morning(talk: Talk) -> None:

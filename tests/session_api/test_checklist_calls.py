@@ -22,6 +22,7 @@ from overlord.domain.portfolio.initiative import Initiative, InitiativeSource, I
 from overlord.domain.portfolio.priority import Priority
 from overlord.domain.portfolio.task import Task, TaskState
 from overlord.domain.session import Session
+from overlord.session_api.portfolio.operator import MOST_ASKED
 from overlord.store.knowledge import learning
 from overlord.store.portfolio import initiatives, tasks
 from overlord.store.rows import adapter, update
@@ -186,3 +187,13 @@ async def test_a_session_without_a_task_completes_none(ground: Ground) -> None:
     session = await worker(ground, Operator(), is_of_task=False)
     async with visitor(ground, session) as inside:
         assert (await completed(inside)).status_code == 409
+
+
+async def test_the_operators_programs_are_asked_so_often_for_a_session(ground: Ground) -> None:
+    operator = Operator(refusals=("notes.sh: say how you tried it",))
+    session = await worker(ground, operator)
+    async with visitor(ground, session) as inside:
+        for _ in range(MOST_ASKED):
+            assert (await completed(inside)).status_code == 200
+        refused = await completed(inside)
+    assert (refused.status_code, len(operator.calls)) == (429, MOST_ASKED)

@@ -18,12 +18,12 @@ from minion.protocol import (
     encode,
 )
 from overlord.domain.event import EventName
-from overlord.domain.knowledge.note import NoteKind
+from overlord.domain.knowledge.note import NoteKind, NoteSource
 from overlord.domain.knowledge.rule import Rule
 from overlord.domain.portfolio.escalation import Escalation, EscalationState
-from overlord.domain.portfolio.escalation_call import DECIDE_IT, MOST_OF_SESSION
+from overlord.domain.portfolio.escalation_call import DECIDE_IT, MOST_OF_JOB, MOST_OF_SESSION
 from overlord.domain.session import Session
-from overlord.store import ledger, sessions
+from overlord.store import jobs, ledger, sessions
 from overlord.store.knowledge import notes, rules
 from overlord.store.portfolio import escalations, initiatives, tasks
 from overlord.store.rows import adapter, update
@@ -231,3 +231,42 @@ async def test_a_note_answers_what_a_note_may(ground: Ground) -> None:
     credentials = await escalated(ground, session, question="May I add HTTPX?", kind="credentials")
     assert credentials.json()["state"] == "draft"
     assert len(await ground.database.read(lambda c: notes.counting_in(c, REPO))) == 1
+
+
+async def test_another_session_of_the_job_asks_nothing_twice(ground: Ground) -> None:
+    first = await at_work(ground)
+    await escalated(ground, first)
+    await ground.end(first)
+    second = await next_session(ground, first)
+    assert (await escalated(ground, second)).json()["ref"] == "e1"
+    assert len(await rows(ground)) == 1
+
+
+async def test_all_sessions_of_a_job_together_write_so_many(ground: Ground) -> None:
+    session = await at_work(ground)
+    for ordinal in range(MOST_OF_JOB // MOST_OF_SESSION):
+        for number in range(MOST_OF_SESSION):
+            question = f"May I add package {ordinal} {number}?"
+            assert (await escalated(ground, session, question=question)).status_code == 200
+        await ground.end(session)
+        session = await next_session(ground, session)
+    refused = await escalated(ground, session, question="May I add one more?")
+    assert (refused.status_code, len(await rows(ground))) == (429, MOST_OF_JOB)
+    assert "the sessions of this job" in refusal(refused)
+
+
+async def next_session(ground: Ground, before: Session) -> Session:
+    job = await ground.database.read(lambda c: jobs.get(c, before.job_id))
+    ordinal = int(before.id.rpartition("-")[2]) + 1
+    return await ground.session(job, ordinal=ordinal, brief=before.brief)
+
+
+async def test_a_note_of_the_jobs_own_session_answers_it_nothing(ground: Ground) -> None:
+    session = await at_work(ground)
+    own = NoteSource(job_id=session.job_id, session_id=session.id)
+    asked, by = "May I add httpx?", f"session:{session.id}"
+    await known(ground, "httpx may be used.", question=asked, source=own, actor=by)
+    assert (await escalated(ground, session)).json()["state"] == "draft"
+    other = replace(own, job_id=session.job_id + 1)
+    await known(ground, "httpx may be used.", question=asked, source=other, actor=by)
+    assert (await escalated(ground, session, question="may I add httpx")).json()["cites"] == "n2"

@@ -19,7 +19,7 @@ from minion.protocol import (
 from overlord.domain.knowledge.note import Note, NoteKind, NoteSource, NoteState
 from overlord.domain.knowledge.rule import Rule
 from overlord.domain.session import Session
-from overlord.session_api.portfolio.knowledge import MOST_NOTES
+from overlord.session_api.portfolio.knowledge import MOST_CONTRADICTED, MOST_NOTES, MOST_OF_JOB
 from overlord.store import decisions, ledger, sessions
 from overlord.store.knowledge import learning, notes, rules
 from overlord.store.rows import adapter, update
@@ -139,6 +139,43 @@ async def test_a_session_says_that_a_note_is_wrong_and_people_see_it(ground: Gro
     wrong = await ground.database.read(lambda c: notes.get(c, 1))
     assert wrong.state is NoteState.ACTIVE
     assert wrong.contradicted_by == f"session:{session.id}: Tests run with pytest: pyproject.toml says so."
+
+
+async def test_a_session_contradicts_a_few_notes_and_each_once(ground: Ground) -> None:
+    session = await learner(ground)
+    for number in range(MOST_CONTRADICTED + 1):
+        await known(ground, f"Module {number} is {'x' * (number + 1)}.", space="")
+    async with visitor(ground, session) as inside:
+        said = [
+            await noted(inside, text=f"Module {number} is not.", contradicts=f"n{number + 1}")
+            for number in range(MOST_CONTRADICTED)
+        ]
+        again = await noted(inside, text="Module 0 is not.", contradicts="1")
+        refused = await noted(inside, text="None is so.", contradicts=f"n{MOST_CONTRADICTED + 1}")
+    assert [item.status_code for item in said] == [200] * MOST_CONTRADICTED
+    assert again.json() == said[0].json(), "the answer was lost, and it asks again"
+    assert (refused.status_code, "contradicted" in refused.text) == (429, True)
+    last = await ground.database.read(lambda c: notes.get(c, MOST_CONTRADICTED + 1))
+    assert last.contradicted_by == ""
+
+
+async def test_all_sessions_of_a_job_together_note_so_much(ground: Ground) -> None:
+    session = await learner(ground)
+    for number in range(MOST_OF_JOB):
+        source = NoteSource(job_id=session.job_id, session_id=f"j1-w{number + 2}")
+        await known(ground, f"Module {number}.", source=source)
+    async with visitor(ground, session) as inside:
+        refused = await noted(inside, text="Something that nobody has noted.")
+    assert (refused.status_code, "the sessions of this job" in refused.text) == (429, True)
+
+
+async def test_a_session_does_not_answer_its_own_question(ground: Ground) -> None:
+    session = await learner(ground)
+    own = NoteSource(job_id=session.job_id, session_id=session.id)
+    await known(ground, "Redis.", question="Which cache do we use?", source=own)
+    async with visitor(ground, session) as inside:
+        await inside.say(EventKind.QUESTION, text="Which cache do we use?", question_id="q1")
+    assert len(await ground.database.read(lambda c: decisions.waiting(c, session.job_id))) == 1
 
 
 async def test_that_there_is_nothing_to_note_is_kept(ground: Ground) -> None:

@@ -5,11 +5,12 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from overlord.domain.portfolio.initiative import Initiative, InitiativeState
-from overlord.domain.portfolio.task import MOST_LINKS, Task, TaskState
+from overlord.domain.portfolio.task import MOST_LINKS, AddressedCriterion, Task, TaskState
 from overlord.errors import NotFound, Refused
 from overlord.store import ledger
 from overlord.store.database import Database
@@ -172,3 +173,21 @@ async def test_two_edits_at_once_make_no_circle_together(tmp_path: Path) -> None
     finally:
         await beside.close()
         await daemon.close()
+
+
+def test_ten_thousand_are_read_as_one_is(store: sqlite3.Connection) -> None:
+    [task, _] = added(store, 2)
+    said = (AddressedCriterion(number=1, evidence="tests/test_x.py"),)
+    given: dict[str, Any] = {
+        "labels": ("a", "b"),
+        "paths": ("src/**",),
+        "addressed": said,
+        "is_linked": True,
+        "job_id": None,
+    }
+    tasks.change(store, task.id, at=later(5), state=TaskState.DONE, **given)
+    for state in (TaskState.DONE, TaskState.PENDING):
+        assert tasks.of_states(store, [state]) == [
+            tasks.get(store, item.id) for item in tasks.of_states(store, [state])
+        ]
+    assert len(tasks.of_states(store, [*TaskState])) == 2

@@ -21,6 +21,11 @@ class Known:
     note_id: int | None = None
 
 
+def is_own(note: Note, job_id: int | None) -> bool:
+    """Whether a session of this job wrote a note: nobody answers their own question in Overlord's name."""
+    return job_id is not None and bool(note.source.session_id) and note.source.job_id == job_id
+
+
 def is_known(answered_by: str) -> bool:
     """Whether who answered was a rule or a note, and no person."""
     return answered_by.startswith(("rule r", "note n"))

@@ -19,13 +19,22 @@ def question(initiative: Initiative, task: Task, *, is_within: bool, at: datetim
             f"It would write outside of what {initiative.ref} is about ({', '.join(map(defused_line, initiative.paths))}).\n\n"
         )
     )
+    came = f"A session of {initiative.ref} came upon this work, and goes on with its own."
+    return _asked(initiative, task, f"{came}\n\n{outside}".rstrip(), at=at)
+
+
+def elsewhere(initiative: Initiative, task: Task, *, at: datetime) -> Decision:
+    """The same of a task in another repository than its initiative's: whoever approved the plan decides for theirs alone."""
+    where, own = defused_line(task.space), defused_line(initiative.space)
+    why = f"The plan of {initiative.ref} in {own} was approved there. This task of it is in {where}, where others decide."
+    return _asked(initiative, task, why, at=at)
+
+
+def _asked(initiative: Initiative, task: Task, why: str, *, at: datetime) -> Decision:
     paths = f"\n\nIt writes {', '.join(map(defused_line, task.paths))}." if task.paths else ""
     criteria = "\n".join(f"- {defused_line(item)}" for item in task.acceptance_criteria)
-    about = quoted(task.description) if task.description else ""
-    body = (
-        f"A session of {initiative.ref} came upon this work, and goes on with its own.\n\n{outside}{about}\n\n"
-        f"Done when:\n\n{criteria}{paths}"
-    )
+    about = f"{quoted(task.description)}\n\n" if task.description else ""
+    body = f"{why}\n\n{about}Done when:\n\n{criteria}{paths}"
     return Decision(
         id=0,
         job_id=None,

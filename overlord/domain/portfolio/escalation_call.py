@@ -22,6 +22,8 @@ MOST_LABEL_CHARS = 75
 MOST_DESCRIPTION_CHARS = 500
 MOST_OF_SESSION = 10
 """Escalations that one session may write."""
+MOST_OF_JOB = 30
+"""That all sessions of one job may write: each revision and round of it is another session."""
 DECIDE_IT = (
     "This is yours to decide: choose what fits the repository best, go on, and write down what you chose with note_knowledge if "
     "others will meet the same question."

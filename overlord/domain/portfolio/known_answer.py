@@ -9,6 +9,7 @@ from json import dumps
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from overlord.domain.event import OVERLORD
+from overlord.domain.knowledge.known import is_own
 from overlord.domain.knowledge.note import Note, NoteKind
 from overlord.domain.portfolio.escalation import TIERS, Escalation, EscalationKind, EscalationType, Tier
 from overlord.domain.text.plain import visible
@@ -45,6 +46,8 @@ def takes_note(escalation: Escalation, note: Note) -> bool:
     """Whether a note may answer it. What is a person's to decide, only a decision that a person made answers; what has to be
     provided, and an approval, none does."""
     if escalation.type is EscalationType.APPROVAL or escalation.kind is EscalationKind.CREDENTIALS:
+        return False
+    if is_own(note, escalation.job_id):
         return False
     if TIERS[escalation.kind] is not Tier.PERSON:
         return True

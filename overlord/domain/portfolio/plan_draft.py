@@ -13,6 +13,7 @@ from overlord.domain.text.plain import code_block, count, defused_line
 
 SHOWN_TEXT = 6_000
 SHOWN_CRITERIA = 8
+SHOWN_DESCRIPTION = 400
 SHOWN_CHARS = 20_000
 """Of all tasks together; each is whole in the evidence of the gate."""
 
@@ -266,10 +267,20 @@ def _first_words(draft: PlanDraft) -> str:
     )
 
 
+def _cut(text: str) -> str:
+    """The first words of a description: they become the issue, which a session goes by."""
+    one = " ".join(text.split())
+    return (
+        one if len(one) <= SHOWN_DESCRIPTION else f"{one[:SHOWN_DESCRIPTION]} … (whole in the job's evidence)"
+    )
+
+
 def _shown(item: PlanLine, own: str, *, criteria: bool) -> str:
     where = "" if item.space.casefold() == own.casefold() else f" in {defused_line(item.space)}"
     told = [f"- **{item.ref}** {defused_line(item.subject)} ({item.is_}{where}): {_facts(item)}"]
     shown = item.criteria[:SHOWN_CRITERIA] if criteria and item.is_ not in ("done", "to be cancelled") else ()
+    if item.description and shown:
+        told.append(f"  {defused_line(_cut(item.description))}")
     told += [f"  - {defused_line(criterion)}" for criterion in shown]
     if len(item.criteria) > len(shown) > 0:
         told.append(f"  - and {len(item.criteria) - len(shown)} more")

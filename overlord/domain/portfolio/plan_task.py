@@ -17,6 +17,7 @@ from overlord.domain.portfolio.task import (
     MOST_LINKS,
     MOST_SUBJECT_CHARS,
 )
+from overlord.domain.text.hidden_text import without_hidden
 from overlord.domain.text.plain import visible
 
 MOST_PATHS = 30
@@ -47,12 +48,15 @@ def folded(text: str) -> str:
 
 
 def clean(task: PlannedTask) -> PlannedTask:
-    """The same without what cannot be seen and without empty texts at the ends."""
+    """The same without empty texts at the ends, and with what people would not see in its issue said in place: what they approve is what
+    the session of the task reads."""
     return replace(
         task,
         subject=line(task.subject),
-        description=visible(task.description).strip(),
-        acceptance_criteria=tuple(map(line, task.acceptance_criteria)),
+        description=without_hidden(visible(task.description)).text.strip(),
+        acceptance_criteria=tuple(
+            line(without_hidden(visible(text)).text) for text in task.acceptance_criteria
+        ),
         priority=task.priority.strip() or Priority.NORMAL,
         labels=tuple(dict.fromkeys(filter(None, map(line, task.labels)))),
         paths=tuple(dict.fromkeys(path.strip() for path in task.paths)),

@@ -92,7 +92,9 @@ class PortfolioView:
     initiatives: Sequence[Initiative]
     """Those that have not ended."""
     tasks: Sequence[Task]
-    """Those of these initiatives, and those of ended ones that are still worked on."""
+    """Unfinished ones of these initiatives, and those of ended ones that are still worked on."""
+    ended: Mapping[int, frozenset[TaskState]] = field(default_factory=dict)
+    """By initiative, how its other tasks have ended; none where it has no others."""
     links: Sequence[TaskLink] = ()
     done: frozenset[int] = frozenset()
     """Rows of tasks that are done or cancelled and that another one waits for."""
@@ -148,14 +150,15 @@ class PortfolioView:
         return self.jobs.get((space, issue_number)) if issue_number is not None else None
 
     def is_asked(self, about: str, *, but: Subject | None = None) -> bool:
-        """Whether a person is asked about it now, something else than `but`."""
+        """Whether a person is asked about it now, something else than `but`, or has answered and that is not carried out."""
         subjects = self._asked_about.get(about, frozenset())
         return bool(subjects - {but})
 
     @cached_property
     def _asked_about(self) -> Mapping[str, frozenset[str]]:
         found = dict[str, frozenset[str]]()
-        for subject, about in self.asked:
+        answered = ((item.subject, item.about) for item in self.answered)
+        for subject, about in (*self.asked, *answered):
             found[about] = found.get(about, frozenset()) | {subject}
         return found
 

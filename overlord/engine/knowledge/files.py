@@ -131,7 +131,10 @@ async def _bring_in_line(parts: Parts, tree: FileTree, found: _Read) -> None:
 
 
 def _is_still(tree: FileTree, row: KnownFile) -> bool:
-    content = tree.read(row.path, most=MOST_FILE_BYTES)
+    try:
+        content = tree.read(row.path, most=MOST_FILE_BYTES)
+    except UnreadableFileError:
+        return False  # somebody put something else in its place meanwhile
     return content is not None and digest_of(content) == row.digest
 
 

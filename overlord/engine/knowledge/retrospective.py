@@ -34,7 +34,7 @@ from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.errors import ModelRefused, ModelUnavailable
 from overlord.failpoints import Failpoint
-from overlord.store import ledger
+from overlord.store import jobs, ledger
 from overlord.store.knowledge import notes, retrospectives
 from overlord.store.knowledge.retrospectives import Retrospective
 
@@ -79,14 +79,9 @@ def _next(connection: sqlite3.Connection, parts: Parts) -> Job | None:
     if not parts.portfolio_pace.is_time(_PACE, REST_S, parts.clock.monotonic()):
         return None
     settings = parts.settings
-    return next(
-        (
-            job
-            for job in retrospectives.due(connection, parts.clock.now())
-            if job.space in settings.repositories and settings.space(job.space).portfolio.retrospectives
-        ),
-        None,
-    )
+    wanted = [name for name in settings.repositories if settings.space(name).portfolio.retrospectives]
+    number = retrospectives.next_due(connection, wanted, parts.clock.now()) if wanted else None
+    return jobs.get(connection, number) if number is not None else None
 
 
 async def _asked(parts: Parts, job: Job, back: LookBack, known: Sequence[Note]) -> Lessons | None:

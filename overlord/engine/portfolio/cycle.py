@@ -5,7 +5,7 @@ A cycle is one transaction: what it decides by cannot change while it decides, a
 """
 
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,8 +13,10 @@ from overlord.domain.cron import Cron
 from overlord.domain.event import OVERLORD
 from overlord.domain.portfolio.cycle.action import Action, Applied, NoteJob
 from overlord.domain.portfolio.cycle.decide import decide
+from overlord.domain.portfolio.view import Conflict
 from overlord.engine.portfolio import cycle_end, exports, files
 from overlord.engine.portfolio.act import Acting, act
+from overlord.engine.portfolio.noted_conflicts import conflicts_in
 from overlord.engine.portfolio.orient import fingerprint, orient
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
@@ -25,6 +27,8 @@ from overlord.store.portfolio.cycles import Cycle
 
 MOST_ROUNDS = 30
 """Of one cycle: what is left then, the next one does."""
+MOST_CONFLICTS = 20
+"""That people are asked about after one cycle."""
 MOST_SUMMARY = 40
 """Acts that are named in what a cycle says it did."""
 SCHEDULE, FACT, PERSON = "schedule", cycles.FACT, "person"
@@ -129,8 +133,9 @@ def _rounds(
 ) -> Ran:
     """Decide and act until there is nothing more to do."""
     acting, told, is_whole = Acting(connection=connection, at=at, actor=actor), list[str](), False
+    conflicts = _new_conflicts(connection)
     for _ in range(MOST_ROUNDS):
-        actions = decide(orient(connection, settings, at, on_turn=on_turn))
+        actions = decide(orient(connection, settings, at, on_turn=on_turn, conflicts=conflicts))
         done = [(action, act(acting, action)) for action in actions]
         told += [words for _, words in done if words]
         if not any(_moves(action, words) for action, words in done):
@@ -138,6 +143,14 @@ def _rounds(
             break
     more = f" and {len(told) - MOST_SUMMARY} more" if len(told) > MOST_SUMMARY else ""
     return Ran(acts=len(told), summary="; ".join(told[:MOST_SUMMARY]) + more, is_whole=is_whole)
+
+
+def _new_conflicts(connection: sqlite3.Connection) -> Sequence[Conflict]:
+    """Notes that do not go together, where a note has changed since the last cycle: all are held against all then."""
+    last = cycles.last(connection)
+    if last is not None and not facts.has_noted(connection, after=last.ledger_id):
+        return ()
+    return conflicts_in(connection)[:MOST_CONFLICTS]
 
 
 def _moves(action: Action, words: str) -> bool:

@@ -114,7 +114,8 @@ async def _from_notes(parts: Parts, draft: Escalation) -> KnownAnswer | None:
     def look(connection: sqlite3.Connection) -> tuple[bool, Sequence[Note]]:
         if known.answer_of(connection, draft, at=parts.clock.now()) is not None:
             return False, ()
-        found = notes.search(connection, draft.question, space=draft.space, limit=MOST_NOTES)
+        near = notes.search(connection, draft.question, space=draft.space, limit=MOST_NOTES)
+        found = [note for note in near if known_answer.takes_note(draft, note) and not note.contradicted_by]
         mark = known_answer.fingerprint(draft, found)
         return not escalations.was_searched(connection, mark), found
 

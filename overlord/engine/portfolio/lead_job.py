@@ -171,7 +171,8 @@ def accept(
         reason = f"{ref} is {special.initiative.state}, and a plan of it is gone by no more"
         jobs.move(connection, job.id, EventName.DROPPED, at=at, actor=actor, data=data, reason=reason)
         return True
-    accepted = plan_drafts.accept(connection, draft, actor=actor, at=at)
+    elsewhere = _elsewhere(connection, parts, draft, special.initiative, actor)
+    accepted = plan_drafts.accept(connection, draft, actor=actor, at=at, elsewhere=elsewhere)
     told: dict[str, Json] = {**data, "initiative": ref, "tasks": accepted.tasks}
     reason = f"planned: {count(accepted.tasks, 'task')}"
     jobs.move(
@@ -185,6 +186,27 @@ def accept(
         consultation="",
     )
     return True
+
+
+def _elsewhere(
+    connection: sqlite3.Connection, parts: Parts, draft: PlanDraft, initiative: Initiative, actor: str
+) -> frozenset[str]:
+    """The other repositories of a plan in which who approved it may not decide, as far as their name shows it: who writes in one
+    repository, and a token of one, decide for that one. The operator decides for all."""
+    if actor.startswith("cli:"):
+        return frozenset()
+    lines = plan_drafts.lines_of(connection, draft)
+    others = {item.space for item in lines if item.space.casefold() != initiative.space.casefold()}
+    own = set(parts.settings.approvers(initiative.space))
+    others = {name for name in others if not _decides(actor, own, set(parts.settings.approvers(name)))}
+    return frozenset(others)
+
+
+def _decides(actor: str, own: set[str], there: set[str]) -> bool:
+    """Whether who approved is an approver of another repository: by name, or because in the chat approvers of the one are of the other."""
+    if {actor.casefold(), actor.removeprefix("slack:")} & {*there, *map(str.casefold, there)}:
+        return True
+    return actor.startswith("slack:") and own <= there
 
 
 def files_are_behind(connection: sqlite3.Connection) -> bool:

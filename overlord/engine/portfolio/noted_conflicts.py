@@ -9,10 +9,13 @@ from overlord.domain.portfolio.view import Conflict
 from overlord.domain.text.plain import plain_line, quoted
 from overlord.store.knowledge import notes
 
+MOST_COMPARED = 150
+"""Notes that are held against each other: where many answer one question, each is compared with each."""
+
 
 def conflicts_in(connection: sqlite3.Connection) -> Sequence[Conflict]:
-    """Each pair once."""
-    found = conflicts(notes.of_state(connection, NoteState.ACTIVE))
+    """Each pair once, among the newest."""
+    found = conflicts(notes.of_state(connection, NoteState.ACTIVE)[-MOST_COMPARED:])
     return [_conflict(one, other) for one, other in found]
 
 

@@ -1,34 +1,39 @@
 """The first part of a cycle: all of the portfolio is read in one transaction, with the settings of each space."""
 
 import sqlite3
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 
 from overlord.domain.pause import EVERYTHING, Pause
 from overlord.domain.portfolio.task import LIVE, TaskState
-from overlord.domain.portfolio.view import Autonomy, PortfolioView, SpaceView
+from overlord.domain.portfolio.view import Autonomy, Conflict, PortfolioView, SpaceView
 from overlord.engine.portfolio.goals import goals_of
-from overlord.engine.portfolio.noted_conflicts import conflicts_in
 from overlord.settings.load import Settings
 from overlord.store.portfolio import escalations, facts, initiatives, plan_drafts, tasks
 from overlord.store.spaces import pauses
 
 
 def orient(
-    connection: sqlite3.Connection, settings: Settings, at: datetime, *, on_turn: Collection[str]
+    connection: sqlite3.Connection,
+    settings: Settings,
+    at: datetime,
+    *,
+    on_turn: Collection[str],
+    conflicts: Sequence[Conflict] = (),
 ) -> PortfolioView:
-    """Everything a cycle decides by. `on_turn`: the spaces that go by the schedule alone, and whose time has come."""
+    """Everything a cycle decides by. `on_turn`: the spaces that go by the schedule alone, and whose time has come; `conflicts`: notes that
+    do not go together, which are looked for once in a cycle."""
     unfinished = initiatives.unfinished(connection)
     known = {item.id for item in unfinished}
     found = tasks.of_states(connection, (*LIVE, TaskState.PROPOSED))
     own = [task for task in found if task.initiative_id in known or task.state is TaskState.IN_PROGRESS]
-    own += tasks.ended_of_unfinished(connection)
     return PortfolioView(
         at=at,
         spaces=_spaces(connection, settings, on_turn),
         initiatives=unfinished,
         tasks=own,
+        ended=tasks.ended_of_unfinished(connection),
         links=tasks.live_links(connection),
         done=facts.awaited(connection),
         escalations=escalations.unresolved(connection),
@@ -39,7 +44,7 @@ def orient(
         costs=facts.costs(connection),
         keys=facts.keys(connection),
         raised=facts.raised(connection),
-        conflicts=conflicts_in(connection),
+        conflicts=conflicts,
         edited_plans=plan_drafts.edited(connection, unfinished),
         troubles=facts.troubles(connection),
         lead_troubles=facts.lead_troubles(connection),

@@ -5,6 +5,7 @@ The briefing is some lines of Overlord's own; everything in it that others wrote
 
 import asyncio
 import sqlite3
+from collections.abc import Callable
 from dataclasses import replace
 
 from minion.protocol import KnownNote, PortfolioBrief, PortfolioTool, TaskText
@@ -115,11 +116,25 @@ def _person(connection: sqlite3.Connection) -> str:
     return "\n\n".join(f"{path}:\n{words}" for path, words in brief_words(connection).items())
 
 
+def _task_without(task: TaskText, redact: Callable[[str], str]) -> TaskText:
+    return replace(
+        task,
+        subject=redact(task.subject),
+        description=redact(task.description),
+        acceptance_criteria=tuple(map(redact, task.acceptance_criteria)),
+        waits=redact(task.waits),
+    )
+
+
 def _without_secrets(parts: Parts, found: PortfolioBrief) -> PortfolioBrief:
     redact = parts.current.redactor.redact
     return replace(
         found,
         briefing=redact(found.briefing),
+        initiative=redact(found.initiative),
+        task=_task_without(found.task, redact) if found.task is not None else None,
+        tasks=tuple(_task_without(item, redact) for item in found.tasks),
+        person=redact(found.person),
         goal=redact(found.goal),
         plan=redact(found.plan),
         notes=tuple(replace(note, text=redact(note.text)) for note in found.notes),

@@ -18,6 +18,7 @@ from overlord.failpoints import Failpoint
 from overlord.session_api import wire
 from overlord.session_api.parts import SessionApiParts
 from overlord.session_api.portfolio.caller import Caller, caller, check_at_work, received
+from overlord.session_api.portfolio.operator import refusals
 from overlord.store.portfolio import tasks
 
 COMPLETION = wire.strict(Completion)
@@ -43,7 +44,7 @@ async def record(request: Request, parts: SessionApiParts, session: Session) -> 
     task = await parts.database.read(lambda c: _task(c, session, called))
     reasons = completion_reasons(task, said.notes, said.addressed)
     if not reasons:
-        reasons = (await parts.hooks.ask(_call(session, task, said))).refusals
+        reasons = await refusals(parts, session, _call(session, task, said))
     if not reasons:
         reasons = await parts.database.write(
             Failpoint.COMPLETION_RECORDED, lambda c: _keep(c, parts, session, called, said)

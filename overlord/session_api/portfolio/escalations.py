@@ -4,6 +4,7 @@ The session does not wait. What it says is a model's words: read within limits, 
 """
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from starlette.exceptions import HTTPException
@@ -15,6 +16,7 @@ from overlord.domain.job import Job
 from overlord.domain.portfolio.escalation import TIERS, Escalation, EscalationState, Tier
 from overlord.domain.portfolio.escalation_call import (
     DECIDE_IT,
+    MOST_OF_JOB,
     MOST_OF_SESSION,
     Asked,
     Blocks,
@@ -53,19 +55,13 @@ def _keep(
 ) -> Escalation:
     """The row, once however often the sessions of a job send it; resolved where what is known answers it."""
     check_at_work(connection, session)
-    known_of_job = [
-        item
-        for item in escalations.of_job(connection, job.id)
-        if item.state is not EscalationState.WITHDRAWN or item.session_id == session.id
-    ]
-    same = next((item for item in known_of_job if item.question == asked.question), None)
+    of_job = escalations.of_job(connection, job.id)
+    written = [item for item in of_job if item.session_id == session.id]
+    lasting = [item for item in of_job if item in written or item.state is not EscalationState.WITHDRAWN]
+    same = next((item for item in lasting if item.question == asked.question), None)
     if same is not None:
         return same
-    if sum(item.session_id == session.id for item in known_of_job) >= MOST_OF_SESSION:
-        raise HTTPException(
-            429,
-            f"this session has written {MOST_OF_SESSION} escalations, which is the most: go on, or end blocked",
-        )
+    _check_room(of_job, written)
     at = parts.clock.now()
     blocked = _blocked(connection, job, asked.blocks)
     made = escalations.draft(
@@ -97,6 +93,18 @@ def _keep(
     resolved = escalations.resolve(connection, made.id, found.answer, by="overlord", cites=found.cites, at=at)
     escalations.mark_delivered(connection, made.id)
     return resolved
+
+
+def _check_room(of_job: Sequence[Escalation], of_session: Sequence[Escalation]) -> None:
+    """Raises HTTPException 429 for a job or a session that has written enough."""
+    for written, most, who in (
+        (of_job, MOST_OF_JOB, "the sessions of this job have"),
+        (of_session, MOST_OF_SESSION, "this session has"),
+    ):
+        if len(written) >= most:
+            raise HTTPException(
+                429, f"{who} written {most} escalations, which is the most: go on, or end blocked"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

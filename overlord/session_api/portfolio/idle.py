@@ -14,6 +14,7 @@ from overlord.domain.session import Session
 from overlord.session_api import wire
 from overlord.session_api.parts import SessionApiParts
 from overlord.session_api.portfolio.caller import Caller, member, received
+from overlord.session_api.portfolio.operator import refusals
 from overlord.store.knowledge import learning
 from overlord.store.portfolio import escalations, facts, tasks
 
@@ -28,7 +29,7 @@ async def ask(request: Request, parts: SessionApiParts, session: Session) -> Res
     known = await parts.database.read(lambda c: _facts(c, session, called, said))
     reasons = idle_reasons(known)
     if not reasons:
-        reasons = (await parts.hooks.ask(_call(session, called, said, known))).refusals
+        reasons = await refusals(parts, session, _call(session, called, said, known))
     verdict = StopVerdict(allowed=not reasons, reasons=tuple(map(parts.redactor.redact, reasons)))
     return Response(encode(verdict), media_type="application/json")
 

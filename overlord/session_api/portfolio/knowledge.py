@@ -4,9 +4,9 @@ What a session notes is a model's words, about words of others: bounded, vetted 
 autonomy lets it count at once and nothing is held against it.
 """
 
-import asyncio
 import re
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -38,12 +38,17 @@ from overlord.store.knowledge import learning, notes
 NEW_NOTE = wire.strict(NewNote)
 MOST_NOTES = 20
 """Of one session."""
+MOST_OF_JOB = 60
+"""Of all sessions of a job: each revision and round of it is another session."""
+MOST_CONTRADICTED = 5
+"""Notes that the sessions of one job may say are wrong: one that was contradicted answers nobody until a person has looked at it."""
 MOST_NOTE_BYTES = 32 * 1024
 MOST_FOUND = 12
 MOST_QUERY_CHARS = 400
 MOST_PATH_CHARS = 300
 COUNTS_AT_ONCE = frozenset({"proactive", "scheduled"})
 """The autonomy under which a session's note counts without a person."""
+_CONTRADICTS = "contradicts "
 _REF = re.compile(r"n?([1-9][0-9]{0,9})")
 
 
@@ -85,7 +90,7 @@ async def note(request: Request, parts: SessionApiParts, session: Session) -> Re
     """`POST /session/knowledge`: something learned, something that contradicts a note, or that there is nothing to note."""
     called = await caller(parts, session, PortfolioTool.NOTE_KNOWLEDGE)
     said = await received(request, parts, NEW_NOTE, limit=MOST_NOTE_BYTES)
-    found = await asyncio.to_thread(_held, said)
+    found = await parts.beside(session.id, lambda: _held(said))
     noting = _Noting(parts=parts, session=session, called=called, said=said, at=parts.clock.now())
     kept = await parts.database.write(Failpoint.NOTE_WRITTEN, lambda c: _keep(c, noting, found))
     parts.wakeup.notify()
@@ -108,15 +113,15 @@ def _keep(connection: sqlite3.Connection, noting: _Noting, found: Vetted) -> Not
     if said.nothing_learned:
         learning.nothing_learned(connection, job.id, found.text)
         return NoteKept(ref="", state="nothing")
-    if said.contradicts:
-        wrong = _contradicted(connection, said.contradicts, job.space)
-        notes.contradict(connection, wrong.id, found.text, by=noting.by, at=noting.at, job_id=job.id)
+    written = learning.of_job(connection, job.id)
+    wrong = _contradicted(connection, said.contradicts, job.space) if said.contradicts else None
+    if wrong is not None and (again := _said_before(written, found.text, wrong)) is not None:
+        return NoteKept(ref=again.ref, state=str(again.state))
     if (same := _known_already(connection, found.text, job.space, said)) is not None:
         return NoteKept(ref=same.ref, state=str(same.state))
-    if learning.count_of_session(connection, session.id) >= MOST_NOTES:
-        raise HTTPException(
-            429, f"this session has noted {MOST_NOTES} things, which is the most: note what matters first"
-        )
+    _check_room(written, session, contradicts=wrong is not None)
+    if wrong is not None:
+        notes.contradict(connection, wrong.id, found.text, by=noting.by, at=noting.at, job_id=job.id)
     is_active = noting.counts_at_once and not found.doubt and not said.contradicts
     made = notes.add(
         connection,
@@ -127,7 +132,7 @@ def _keep(connection: sqlite3.Connection, noting: _Noting, found: Vetted) -> Not
             text=found.text,
             question=found.question or question_in(found.text),
             state=NoteState.ACTIVE if is_active else NoteState.DRAFT,
-            source=_source(noting),
+            source=_source(noting, wrong),
             actor=noting.by,
             created_at=noting.at,
             updated_at=noting.at,
@@ -138,8 +143,32 @@ def _keep(connection: sqlite3.Connection, noting: _Noting, found: Vetted) -> Not
     return NoteKept(ref=made.ref, state=str(made.state))
 
 
-def _source(noting: _Noting) -> NoteSource:
-    contradicts = f"contradicts {visible(noting.said.contradicts)}" if noting.said.contradicts else ""
+def _said_before(written: Sequence[Note], text: str, wrong: Note) -> Note | None:
+    """The note by which a session of the same job said the same against the same one: it asks again because the answer was lost."""
+    evidence = _CONTRADICTS + wrong.ref
+    return next((note for note in written if note.source.evidence == evidence and note.text == text), None)
+
+
+def _check_room(written: Sequence[Note], session: Session, *, contradicts: bool) -> None:
+    """Raises HTTPException 429 for a session or a job that has noted enough."""
+    if sum(note.source.session_id == session.id for note in written) >= MOST_NOTES:
+        raise HTTPException(
+            429, f"this session has noted {MOST_NOTES} things, which is the most: note what matters first"
+        )
+    if len(written) >= MOST_OF_JOB:
+        raise HTTPException(
+            429, f"the sessions of this job have noted {MOST_OF_JOB} things, which is the most: go on without"
+        )
+    said = sum(note.source.evidence.startswith(_CONTRADICTS) for note in written)
+    if contradicts and said >= MOST_CONTRADICTED:
+        raise HTTPException(
+            429,
+            f"the sessions of this job have contradicted {MOST_CONTRADICTED} notes, which is the most: name the others in your report",
+        )
+
+
+def _source(noting: _Noting, wrong: Note | None) -> NoteSource:
+    contradicts = f"{_CONTRADICTS}{wrong.ref}" if wrong is not None else ""
     return NoteSource(
         job_id=noting.called.job.id,
         session_id=noting.session.id,

@@ -3,7 +3,6 @@
 Everything in it is a model's words. Nothing of it counts before a person approves it.
 """
 
-import asyncio
 import json
 import sqlite3
 from dataclasses import replace
@@ -39,7 +38,7 @@ async def plan(request: Request, parts: SessionApiParts, session: Session) -> Re
     proposed = await wire.read(request, wire.PROPOSED_PLAN, limit=MAX_PLAN_BYTES)
     await caller(parts, session, PortfolioTool.PROPOSE_PLAN)
     ground = await parts.database.read(lambda c: _ground(c, parts, session))
-    found = await asyncio.to_thread(_judged, proposed, ground, parts.redactor)
+    found = await parts.beside(session.id, lambda: _judged(proposed, ground, parts.redactor))
 
     def keep(connection: sqlite3.Connection) -> int:
         made = _made(connection, session)

@@ -1,6 +1,5 @@
 """Work that a session came upon and that is not its own: it becomes a task of the same initiative, at once or once a person says so."""
 
-import asyncio
 import sqlite3
 from dataclasses import dataclass
 
@@ -35,13 +34,13 @@ async def add_task(request: Request, parts: SessionApiParts, session: Session) -
     if new != sent:
         raise HTTPException(400, "the task holds something that is secret here: leave that out")
     planned = of_new(new)
-    problems = await asyncio.to_thread(
-        lambda: [f"The task {what}." for what in problems_of(planned, Bounds())]
+    problems = await parts.beside(
+        session.id, lambda: [f"The task {what}." for what in problems_of(planned, Bounds())]
     )
     if problems:
         raise HTTPException(400, parts.redactor.redact(" ".join(problems)))
     paths = await parts.database.read(lambda c: _initiative(c, session).paths)
-    is_within = await asyncio.to_thread(_is_within, planned, paths)
+    is_within = await parts.beside(session.id, lambda: _is_within(planned, paths))
     found = _Found(new=new, planned=planned, is_within=is_within)
     try:
         kept = await parts.database.write(

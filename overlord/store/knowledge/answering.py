@@ -4,7 +4,7 @@ import sqlite3
 from datetime import datetime
 
 from overlord.domain.event import OVERLORD, EventName, LedgerEvent
-from overlord.domain.knowledge.known import Known, answer_of
+from overlord.domain.knowledge.known import Known, answer_of, is_own
 from overlord.store import ledger
 from overlord.store.knowledge import notes, rules
 
@@ -12,11 +12,13 @@ MOST_COMPARED = 40
 """Notes that are compared with a question word by word: the best that the index finds."""
 
 
-def answer_known(connection: sqlite3.Connection, space: str, question: str, *, at: datetime) -> Known | None:
-    """The answer to a session's question in a repository; None where a person has to be asked. It changes nothing."""
+def answer_known(
+    connection: sqlite3.Connection, space: str, question: str, *, job_id: int, at: datetime
+) -> Known | None:
+    """The answer to a question of a job's session in a repository; None where a person has to be asked. It changes nothing."""
     counting = rules.counting_in(connection, space, at=at)
     near = notes.search(connection, question, space=space, limit=MOST_COMPARED)
-    return answer_of(question, counting, near)
+    return answer_of(question, counting, [note for note in near if not is_own(note, job_id)])
 
 
 def note_answered(

@@ -2,6 +2,9 @@
 
 import sqlite3
 
+from overlord.domain.knowledge.note import Note
+from overlord.store.rows import select
+
 MOST_CHARS = 500
 
 
@@ -17,6 +20,13 @@ def why_nothing(connection: sqlite3.Connection, job_id: int) -> str:
     query = "SELECT no_learnings FROM job_portfolio WHERE job_id = ?"
     row = connection.execute(query, (job_id,)).fetchone()
     return str(row[0]) if row is not None else ""
+
+
+def of_job(connection: sqlite3.Connection, job_id: int) -> list[Note]:
+    """What the sessions of a job noted themselves, oldest first."""
+    query = """SELECT * FROM notes WHERE json_extract(source, '$.job_id') = ?
+               AND json_extract(source, '$.session_id') <> '' ORDER BY id"""
+    return select(connection, Note, query, job_id)
 
 
 def count_of_session(connection: sqlite3.Connection, session_id: str) -> int:

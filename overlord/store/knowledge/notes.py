@@ -195,8 +195,11 @@ def signatures(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
 
 
 def with_check(connection: sqlite3.Connection, space: str) -> list[Note]:
-    """Those that count in a repository while something holds there."""
-    query = """SELECT * FROM notes WHERE state = 'active' AND space = ? AND "check" IS NOT NULL ORDER BY id"""
+    """Those that count in a repository while something holds there. One that a job wrote of its own work is held against the base once
+    that job is over: what it says is there may only come with its merge."""
+    query = """SELECT * FROM notes WHERE state = 'active' AND space = ? AND "check" IS NOT NULL
+               AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.id = json_extract(source, '$.job_id') AND is_open)
+               ORDER BY id"""
     return select(connection, Note, query, space)
 
 

@@ -2,17 +2,17 @@
 
 import json
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
 from minion.protocol import SessionKind
 from overlord.domain.event import EventName
-from overlord.domain.job import Job
+from overlord.domain.job import JobId
 from overlord.domain.knowledge.matching import words_of
 from overlord.domain.knowledge.note import Note, NoteState
 from overlord.domain.session import SessionState
 from overlord.store.knowledge import notes
-from overlord.store.rows import select
 
 WITHIN_DAYS = 3
 """What ended longer ago is not looked back on: an upgrade would ask about years of work at once."""
@@ -32,18 +32,21 @@ class Retrospective:
     dropped: int = 0
 
 
-def due(connection: sqlite3.Connection, at: datetime) -> list[Job]:
-    """Jobs that ended lately, had work done, and that nobody has looked back on; the first that ended first."""
-    query = """SELECT jobs.* FROM job_outcomes JOIN jobs ON jobs.id = job_outcomes.job_id
-               LEFT JOIN job_portfolio ON job_portfolio.job_id = jobs.id
-               WHERE job_outcomes.ended_on >= ? AND job_outcomes.ending <> ? AND NOT jobs.is_open
-               AND coalesce(json_extract(nullif(job_portfolio.retrospective, ''), '$.is_done'), 0) = 0
-               AND EXISTS (SELECT 1 FROM sessions WHERE sessions.job_id = jobs.id AND kind = ?)
-               AND NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.job_id = jobs.id AND state <> ?)
-               ORDER BY job_outcomes.ended_at, jobs.id"""
+def next_due(connection: sqlite3.Connection, spaces: Iterable[str], at: datetime) -> JobId | None:
+    """Of these repositories the job that ended first of those that ended lately, had work done, and were not looked back on. Each pass
+    asks: no row of a job is read."""
+    query = """SELECT job_outcomes.job_id FROM job_outcomes
+               LEFT JOIN job_portfolio ON job_portfolio.job_id = job_outcomes.job_id
+               WHERE ended_on >= ? AND ending <> ? AND space IN (SELECT value FROM json_each(?))
+               AND coalesce(json_extract(nullif(retrospective, ''), '$.is_done'), 0) = 0
+               AND EXISTS (SELECT 1 FROM sessions WHERE job_id = job_outcomes.job_id AND kind = ?)
+               AND NOT EXISTS (SELECT 1 FROM sessions WHERE job_id = job_outcomes.job_id AND state <> ?)
+               ORDER BY ended_at, job_outcomes.job_id LIMIT 1"""
     since = (at - timedelta(days=WITHIN_DAYS)).date().isoformat()
-    values = (since, EventName.PLAN_ACCEPTED, SessionKind.WORK, SessionState.ENDED)
-    return select(connection, Job, query, *map(str, values))
+    named = json.dumps(sorted(map(str, spaces)))
+    values = (since, str(EventName.PLAN_ACCEPTED), named, str(SessionKind.WORK), str(SessionState.ENDED))
+    row = connection.execute(query, values).fetchone()
+    return JobId(row["job_id"]) if row is not None else None
 
 
 def get(connection: sqlite3.Connection, job_id: int) -> Retrospective:

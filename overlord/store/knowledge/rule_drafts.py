@@ -67,13 +67,18 @@ def _of_decision(
     connection: sqlite3.Connection, decision: Decision, about: str, *, space: str
 ) -> DraftedRule:
     name = decision.ref.name
+    own = space_of(connection, decision)
+    if space and own and own.casefold() != space.casefold():
+        raise Refused(
+            f"{name} is of another repository: leave the repository out, or say question and answer in words"
+        )
     if (why := why_not_of(decision.subject)) != "":
         raise Refused(f"{name} makes no rule: {why}")
     if decision.verb is not Verb.REPLY or not decision.answer.strip() or is_known(decision.answered_by):
         raise Refused(f"{name} makes no rule: a person has to have answered it in words")
     question = asked_in(question_of(connection, decision))[:MOST_QUESTION_CHARS]
     return DraftedRule(
-        space=space or space_of(connection, decision),
+        space=space or own,
         question=question,
         words=words_of(about or question),
         answer=decision.answer.strip(),

@@ -25,6 +25,7 @@ WAKING = (
     *(E.TASK_COMPLETED, E.TASK_CANCELLED, E.COMPLETION_RECORDED, E.REQUESTED_ISSUE_OPENED),
     *(
         E.NOTE_ACCEPTED,
+        E.NOTE_CHANGED,
         E.NOTE_WITHDRAWN,
         E.PAUSED,
         E.RESUMED,
@@ -37,9 +38,17 @@ WAKING = (
 """Facts after which a cycle may decide something else: a job that ended or waits has freed its place."""
 
 
+NOTED = (E.NOTE_ACCEPTED, E.NOTE_CHANGED)
+
+
 def has_news(connection: sqlite3.Connection, *, after: int) -> bool:
     """Whether something happened since a fact that a cycle may decide by."""
     return bool(ledger.named(connection, WAKING, after=after, limit=1))
+
+
+def has_noted(connection: sqlite3.Connection, *, after: int) -> bool:
+    """Whether a note came to count, or was changed, since a fact."""
+    return bool(ledger.named(connection, NOTED, after=after, limit=1))
 
 
 def has_work(connection: sqlite3.Connection) -> bool:

@@ -27,10 +27,11 @@ def mark_linked(connection: sqlite3.Connection, row: int) -> None:
 
 
 def unsaid_links(connection: sqlite3.Connection) -> list[Link]:
-    """What waits for what, of tasks that both have issues."""
-    query = """SELECT blocker_id, blocked_id FROM task_links JOIN tasks AS blocker ON blocker.id = blocker_id
-               JOIN tasks AS blocked ON blocked.id = blocked_id
-               WHERE NOT is_at_forge AND blocker.issue_number IS NOT NULL AND blocked.issue_number IS NOT NULL
+    """What waits for what, of tasks that both have issues and of which the one that waits is worked on."""
+    query = """SELECT blocker_id, blocked_id FROM tasks AS blocked INDEXED BY tasks_at_forge CROSS JOIN task_links ON blocked_id = blocked.id
+               JOIN tasks AS blocker ON blocker.id = blocker_id
+               WHERE blocked.state = 'in_progress' AND blocked.issue_number IS NOT NULL
+               AND NOT is_at_forge AND blocker.issue_number IS NOT NULL
                ORDER BY blocker_id, blocked_id LIMIT ?"""
     return [
         Link(blocker_id=row["blocker_id"], blocked_id=row["blocked_id"])
@@ -46,7 +47,7 @@ def mark_said(connection: sqlite3.Connection, link: Link) -> None:
 
 def tasks_to_close(connection: sqlite3.Connection) -> list[int]:
     """Tasks that have ended, and whose issue was not seen closed. One that a job still works on is closed with that."""
-    query = """SELECT id FROM tasks WHERE issue_number IS NOT NULL AND NOT is_issue_closed
+    query = """SELECT id FROM tasks INDEXED BY tasks_to_close WHERE issue_number IS NOT NULL AND NOT is_issue_closed
                AND state IN ('done', 'cancelled')
                AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.space = tasks.space
                                AND jobs.issue_number = tasks.issue_number AND is_open) ORDER BY id LIMIT ?"""
@@ -65,7 +66,8 @@ def initiatives_to_close(connection: sqlite3.Connection) -> list[int]:
 def to_reopen(connection: sqlite3.Connection) -> list[int]:
     """Tasks that were assigned anew, and whose issue is closed. One whose job has just ended is not among them: its end is looked at
     first."""
-    query = """SELECT id FROM tasks WHERE state = 'in_progress' AND issue_number IS NOT NULL AND is_issue_closed
+    query = """SELECT id FROM tasks INDEXED BY tasks_to_reopen
+               WHERE state = 'in_progress' AND issue_number IS NOT NULL AND is_issue_closed
                AND NOT EXISTS (SELECT 1 FROM jobs LEFT JOIN job_portfolio ON job_portfolio.job_id = jobs.id
                                WHERE jobs.id = (SELECT max(id) FROM jobs AS last WHERE last.space = tasks.space
                                                 AND last.issue_number = tasks.issue_number)

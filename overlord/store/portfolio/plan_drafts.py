@@ -28,6 +28,7 @@ from overlord.domain.portfolio.priority import Priority
 from overlord.domain.portfolio.task import Task, TaskState
 from overlord.errors import Refused
 from overlord.store.portfolio import files, initiatives, tasks
+from overlord.store.portfolio.elsewhere import ask_elsewhere
 from overlord.store.rows import select, to_column
 
 
@@ -292,12 +293,20 @@ class Accepted:
     tasks: int
 
 
-def accept(connection: sqlite3.Connection, draft: PlanDraft, *, actor: str, at: datetime) -> Accepted:
-    """Go by a plan from now on: what was proposed is pending, and what it leaves out and nobody has begun is cancelled."""
+def accept(
+    connection: sqlite3.Connection,
+    draft: PlanDraft,
+    *,
+    actor: str,
+    at: datetime,
+    elsewhere: Collection[str] = (),
+) -> Accepted:
+    """Go by a plan from now on: what was proposed is pending, what it leaves out and nobody has begun is cancelled. What is of a
+    repository of `elsewhere`, for which who approved it does not decide, is asked about there."""
     shown = lines_of(connection, draft)
     initiative = initiatives.get(connection, draft.initiative_id)
     digest, number = digest_of(draft.text, shown), to_do(shown)
-    trouble = _accept_tasks(connection, draft, actor=actor, at=at)
+    trouble = _accept_tasks(connection, draft, elsewhere, actor=actor, at=at)
     state = initiative.state
     if state is not InitiativeState.PAUSED:
         state = InitiativeState.ACTIVE
@@ -319,12 +328,24 @@ def accept(connection: sqlite3.Connection, draft: PlanDraft, *, actor: str, at: 
     return Accepted(initiative=changed, tasks=number)
 
 
-def _accept_tasks(connection: sqlite3.Connection, draft: PlanDraft, *, actor: str, at: datetime) -> str:
+def _accept_tasks(
+    connection: sqlite3.Connection,
+    draft: PlanDraft,
+    elsewhere: Collection[str],
+    *,
+    actor: str,
+    at: datetime,
+) -> str:
     """Take its tasks over; what could not be, in words."""
     kept = {item.number: item for item in draft.tasks}
+    initiative = initiatives.get(connection, draft.initiative_id)
     for task in tasks.of_initiative(connection, draft.initiative_id):
         item = kept.get(task.number)
-        if task.state is TaskState.PROPOSED and item is not None:
+        if item is not None and task.space in elsewhere:
+            is_theirs = item.is_new or is_a_persons(item, task)
+            fields = {} if is_theirs else _fields(item.planned, task.space) | {"space": task.space}
+            ask_elsewhere(connection, initiative, task, fields, actor=actor, at=at)
+        elif task.state is TaskState.PROPOSED and item is not None:
             reason = "the plan was approved"
             tasks.change(connection, task.id, at=at, actor=actor, reason=reason, state=TaskState.PENDING)
         elif task.state is not TaskState.PENDING:

@@ -62,6 +62,8 @@ PORTFOLIO = (
     "CREATE INDEX tasks_by_job ON tasks (job_id)",
     "CREATE INDEX tasks_to_link ON tasks (id) WHERE issue_number IS NOT NULL AND NOT is_linked",
     "CREATE INDEX tasks_to_close ON tasks (id) WHERE issue_number IS NOT NULL AND NOT is_issue_closed",
+    "CREATE INDEX tasks_at_forge ON tasks (id) WHERE issue_number IS NOT NULL AND state = 'in_progress'",
+    "CREATE INDEX tasks_to_reopen ON tasks (id) WHERE issue_number IS NOT NULL AND is_issue_closed AND state = 'in_progress'",
     "CREATE INDEX initiatives_to_close ON initiatives (id) WHERE issue_number IS NOT NULL AND NOT is_issue_closed",
     """CREATE TABLE task_links (
         blocker_id INTEGER NOT NULL REFERENCES tasks (id),

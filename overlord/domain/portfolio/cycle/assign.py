@@ -49,7 +49,8 @@ def _leads(view: PortfolioView) -> Iterator[Action]:
         yield RequestPlan(initiative_id=item.id, reason=item.replan or "it has no plan")
     for item in view.initiatives:
         if item.state is InitiativeState.ACTIVE and not item.replan:
-            yield SayWaits(initiative_id=item.id, waits="" if view.tasks_of.get(item.id) else NO_TASKS)
+            has_tasks = item.id in view.tasks_of or item.id in view.ended
+            yield SayWaits(initiative_id=item.id, waits="" if has_tasks else NO_TASKS)
 
 
 def _is_to_plan(item: Initiative) -> bool:

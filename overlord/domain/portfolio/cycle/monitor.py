@@ -165,10 +165,10 @@ def _planning_ended(initiative: Initiative, why: str) -> Iterator[Action]:
 
 def _of_tasks(view: PortfolioView, initiative: Initiative) -> Iterator[Action]:
     """All of its tasks have ended: so has the initiative."""
-    tasks = view.tasks_of.get(initiative.id, [])
-    if not tasks or initiative.replan or any(not task.has_ended for task in tasks):
+    ended = view.ended.get(initiative.id, frozenset())
+    if not ended or initiative.replan or view.tasks_of.get(initiative.id):
         return
-    is_done = any(task.state is TaskState.DONE for task in tasks)
+    is_done = TaskState.DONE in ended
     state = InitiativeState.DONE if is_done else InitiativeState.CANCELLED
     reason = "all of its tasks have ended" if is_done else "all of its tasks were cancelled"
     yield ChangeInitiative(initiative_id=initiative.id, state=state, reason=reason)
