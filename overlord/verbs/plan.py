@@ -20,6 +20,12 @@ _TOLD = (
 )
 
 
+def plan_issue(initiative: Initiative) -> tuple[str, str]:
+    """Title and text of an initiative's own issue."""
+    title = plain_line(initiative.title, limit=MOST_TITLE) or "Untitled"
+    return title, f"{initiative.goal.strip()}\n\n{_TOLD}".strip()
+
+
 def request_plan(
     connection: sqlite3.Connection, initiative: Initiative, *, actor: str, at: datetime, reason: str = ""
 ) -> Initiative:
@@ -42,8 +48,8 @@ def request_plan(
             connection,
             space=initiative.space,
             kind=RequestKind.PLAN,
-            title=plain_line(initiative.title, limit=MOST_TITLE) or "Untitled",
-            body=f"{initiative.goal.strip()}\n\n{_TOLD}".strip(),
+            title=plan_issue(initiative)[0],
+            body=plan_issue(initiative)[1],
             options=RequestOptions(initiative=initiative.id),
             actor=actor,
             at=at,

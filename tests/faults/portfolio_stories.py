@@ -46,10 +46,14 @@ async def _worked_off(told: Campaign) -> None:
     initiative = _named(told, title)
     await told.command("initiatives", "set", initiative.ref, "priority high", done=(0, 5))
     await told.command("tasks", "set", f"{initiative.ref}.1", "priority high", done=(0, 5))
+    _wants(told, f"{title}\n  As people know it.")
+    await told.command("portfolio-run", done=(0, 5))
     await told.settle()
     await _answered(told, Subject.GATE, "approve")
     await _merged(told, f"{title} finds knows", f"{title} found")
     await _merged(told, f"{title} half")
+    for ref in _blocked(told, initiative):
+        await told.command("tasks", "set", ref, "blocked-by", done=(0, 5))
     await _answered(told, Subject.TASK_MERGED, "one_more")
     await _merged(told, f"{title} half")
     await _answered(told, Subject.ESCALATED, "reply", "It is in the vault.")
@@ -70,6 +74,13 @@ def _wants(told: Campaign, title: str) -> None:
     path = told.place.home / "spaces" / REPO / "OVERVIEW.md"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"# calc\n\n## Goals\n\n- {title}\n")
+
+
+def _blocked(told: Campaign, initiative: Initiative) -> Sequence[str]:
+    """The tasks that wait for another, and are not over."""
+    own: list[Task] = _read(told, tasks.of_initiative, initiative.id)
+    waiting = {link.blocked_id for link in _read(told, tasks.links, initiative.id)}
+    return [task.ref for task in own if task.id in waiting and not task.has_ended]
 
 
 def _issues(told: Campaign) -> Sequence[str]:
@@ -170,7 +181,7 @@ PLACES: Mapping[Failpoint, Story] = dict.fromkeys(
         *(P.ISSUE_LINKED, P.ISSUE_STATE_NOTED, P.PLAN_PROPOSED, P.PLAN_DIRECTED, P.COMPLETION_RECORDED),
         *(P.TASK_DISCOVERED, P.ESCALATION_DRAFTED, P.ESCALATION_REVIEWED, P.NOTE_WRITTEN, P.NOTE_CHANGED),
         *(P.NOTES_CHECKED, P.RULE_CHANGED, P.FILES_READ, P.DAY_BRIEFED),
-        *(P.REOPEN_ISSUE, P.ADD_SUB_ISSUE, P.ADD_BLOCKED_BY),
+        *(P.REOPEN_ISSUE, P.EDIT_ISSUE, P.ADD_SUB_ISSUE, P.ADD_BLOCKED_BY, P.REMOVE_BLOCKED_BY),
     ),
     WORKED_OFF,
 )

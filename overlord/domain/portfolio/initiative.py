@@ -84,6 +84,8 @@ class Initiative:
     waits: str = ""
     """Why nothing of it goes on now, in a few words."""
     is_issue_closed: bool = False
+    is_issue_behind: bool = False
+    """Whether its issue is still to say what the initiative says now."""
     completed_at: datetime | None = None
 
     @property

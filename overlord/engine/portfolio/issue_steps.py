@@ -4,20 +4,25 @@ again. Each is looked up and done once; what a forge has no word for is left out
 import contextlib
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
+from overlord.domain.conversation.issue_request import IssueRequest
+from overlord.domain.conversation.requested_issue import issue_text
 from overlord.domain.identifiers import RepositoryName
+from overlord.domain.portfolio.initiative import Initiative
 from overlord.domain.portfolio.task import Task, TaskState
 from overlord.domain.repositories.forge import ClosedAs
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.errors import ForgeMissing, ForgeRefused, Refused
 from overlord.failpoints import Failpoint
+from overlord.store.bootstrap import issue_requests
 from overlord.store.portfolio import initiatives, issue_work, tasks
 from overlord.store.portfolio.issue_work import Link
 from overlord.verbs.commands import work_on
+from overlord.verbs.plan import plan_issue
 
 
 class IssueStepKind(StrEnum):
@@ -28,6 +33,8 @@ class IssueStepKind(StrEnum):
     CLOSE_TASK = "close_task"
     CLOSE_INITIATIVE = "close_initiative"
     REOPEN = "reopen"
+    UNBLOCK = "unblock"
+    EDIT = "edit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +60,11 @@ def due(connection: sqlite3.Connection) -> Sequence[IssueStep]:
         IssueStep(kind=kind.BLOCKED_BY, row=link.blocked_id, blocker=link.blocker_id)
         for link in issue_work.unsaid_links(connection)
     ]
+    steps += [
+        IssueStep(kind=kind.UNBLOCK, row=link.blocked_id, blocker=link.blocker_id)
+        for link in issue_work.unsaid_unlinked(connection)
+    ]
+    steps += [IssueStep(kind=kind.EDIT, row=row) for row in issue_work.initiatives_to_edit(connection)]
     steps += [IssueStep(kind=kind.CLOSE_TASK, row=row) for row in issue_work.tasks_to_close(connection)]
     steps += [
         IssueStep(kind=kind.CLOSE_INITIATIVE, row=row) for row in issue_work.initiatives_to_close(connection)
@@ -68,6 +80,8 @@ async def step(parts: Parts, wanted: IssueStep) -> Progress:
         IssueStepKind.CLOSE_TASK: _close_task,
         IssueStepKind.CLOSE_INITIATIVE: _close_initiative,
         IssueStepKind.REOPEN: _reopen,
+        IssueStepKind.UNBLOCK: _unlink_blocker,
+        IssueStepKind.EDIT: _edit,
     }[wanted.kind]
     await act(parts, wanted)
     return Progress.MOVED
@@ -100,6 +114,43 @@ async def _link_blocker(parts: Parts, wanted: IssueStep) -> None:
             )
     link = Link(blocker_id=wanted.blocker, blocked_id=wanted.row)
     await parts.database.write(Failpoint.ISSUE_LINKED, lambda c: issue_work.mark_said(c, link))
+
+
+async def _unlink_blocker(parts: Parts, wanted: IssueStep) -> None:
+    task, blocker = await parts.database.read(
+        lambda c: (tasks.get(c, wanted.row), tasks.get(c, wanted.blocker))
+    )
+    link = Link(blocker_id=wanted.blocker, blocked_id=wanted.row)
+    is_back = await parts.database.read(lambda c: issue_work.is_linked(c, link))
+    if not is_back and task.issue_number is not None and blocker.issue_number is not None:
+        with contextlib.suppress(ForgeRefused):  # it may have no dependencies, or one of the issues is gone
+            await parts.forge.remove_blocked_by(
+                RepositoryName(task.space),
+                task.issue_number,
+                RepositoryName(blocker.space),
+                blocker.issue_number,
+            )
+    await parts.database.write(Failpoint.ISSUE_LINKED, lambda c: issue_work.mark_unlinked(c, link))
+
+
+async def _edit(parts: Parts, wanted: IssueStep) -> None:
+    """An initiative's title or goal was changed: its issue says so too."""
+    found, asked = await parts.database.read(lambda c: _edited(c, wanted.row))
+    if asked is not None and found.issue_number is not None and found.space in parts.settings.repositories:
+        with contextlib.suppress(ForgeRefused):  # it is gone, or may not be written to: people have their own
+            await parts.forge.edit_issue(
+                RepositoryName(found.space), found.issue_number, title=asked.title, body=issue_text(asked)
+            )
+    await parts.database.write(Failpoint.ISSUE_STATE_NOTED, lambda c: issue_work.mark_edited(c, found.id))
+
+
+def _edited(connection: sqlite3.Connection, number: int) -> tuple[Initiative, IssueRequest | None]:
+    """An initiative, and the request its issue was opened for, in its words of now."""
+    found = initiatives.get(connection, number)
+    if found.issue_request_id is None:
+        return found, None
+    title, body = plan_issue(found)
+    return found, replace(issue_requests.get(connection, found.issue_request_id), title=title, body=body)
 
 
 async def _close_task(parts: Parts, wanted: IssueStep) -> None:

@@ -21,7 +21,16 @@ _MOVES = {
     S.CANCELLED: EventName.INITIATIVE_CANCELLED,
 }
 """What is said of one that comes there; of the other states, that it was changed."""
-_QUIET = {"waits", "issue_request_id", "issue_number", "job_id", "last_task", "updated_at", "is_issue_closed"}
+_QUIET = {
+    "waits",
+    "issue_request_id",
+    "issue_number",
+    "job_id",
+    "last_task",
+    "updated_at",
+    "is_issue_closed",
+    "is_issue_behind",
+}
 """What changes without a fact of its own: another one says it."""
 
 
@@ -79,6 +88,8 @@ def change(
     if after.has_ended is not before.has_ended:
         ended_at = at if after.has_ended else None
         after, new = replace(after, completed_at=ended_at), {**new, "completed_at": ended_at}
+    if {"title", "goal"} & new.keys() and before.issue_number is not None:
+        new = {**new, "is_issue_behind": True}
     update(connection, "initiatives", number, {**new, "updated_at": at})
     told = sorted(set(new) - _QUIET - {"completed_at"})
     if told:

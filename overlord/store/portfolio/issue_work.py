@@ -45,6 +45,40 @@ def mark_said(connection: sqlite3.Connection, link: Link) -> None:
     connection.execute(query, (link.blocker_id, link.blocked_id))
 
 
+def unsaid_unlinked(connection: sqlite3.Connection) -> list[Link]:
+    """What waited for what and does so no longer, where the forge still says it."""
+    query = "SELECT blocker_id, blocked_id FROM unlinked_tasks ORDER BY blocker_id, blocked_id LIMIT ?"
+    return [
+        Link(blocker_id=row["blocker_id"], blocked_id=row["blocked_id"])
+        for row in connection.execute(query, (MOST,))
+    ]
+
+
+def mark_unlinked(connection: sqlite3.Connection, link: Link) -> None:
+    """The forge says it no longer."""
+    query = "DELETE FROM unlinked_tasks WHERE blocker_id = ? AND blocked_id = ?"
+    connection.execute(query, (link.blocker_id, link.blocked_id))
+
+
+def is_linked(connection: sqlite3.Connection, link: Link) -> bool:
+    """Whether one waits for the other now."""
+    query = "SELECT 1 FROM task_links WHERE blocker_id = ? AND blocked_id = ?"
+    return connection.execute(query, (link.blocker_id, link.blocked_id)).fetchone() is not None
+
+
+def initiatives_to_edit(connection: sqlite3.Connection) -> list[int]:
+    """Initiatives whose issue says what they said before. While a job plans one, its issue is left as it is."""
+    query = """SELECT id FROM initiatives WHERE is_issue_behind AND issue_number IS NOT NULL AND NOT is_issue_closed
+               AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.space = initiatives.space
+                               AND jobs.issue_number = initiatives.issue_number AND is_open) ORDER BY id LIMIT ?"""
+    return [row["id"] for row in connection.execute(query, (MOST,))]
+
+
+def mark_edited(connection: sqlite3.Connection, initiative_id: int) -> None:
+    """Its issue says what it says."""
+    connection.execute("UPDATE initiatives SET is_issue_behind = 0 WHERE id = ?", (initiative_id,))
+
+
 def tasks_to_close(connection: sqlite3.Connection) -> list[int]:
     """Tasks that have ended, and whose issue was not seen closed. One that a job still works on is closed with that."""
     query = """SELECT id FROM tasks INDEXED BY tasks_to_close WHERE issue_number IS NOT NULL AND NOT is_issue_closed

@@ -228,6 +228,16 @@ def live_links(connection: sqlite3.Connection) -> list[TaskLink]:
     return select(connection, TaskLink, query)
 
 
+def _unlink(connection: sqlite3.Connection, blocker_id: int, blocked_id: int) -> None:
+    """One waits for the other no longer; where the forge knows of it, it is still to be told."""
+    pair = (blocker_id, blocked_id)
+    query = """INSERT OR IGNORE INTO unlinked_tasks (blocker_id, blocked_id)
+               SELECT blocker_id, blocked_id FROM task_links
+               WHERE blocker_id = ? AND blocked_id = ? AND is_at_forge"""
+    connection.execute(query, pair)
+    connection.execute("DELETE FROM task_links WHERE blocker_id = ? AND blocked_id = ?", pair)
+
+
 def link(
     connection: sqlite3.Connection,
     task: Task,
@@ -249,8 +259,9 @@ def link(
     if found := circle_with(others, task.id, wanted):
         shown = ", which waits for ".join(get(connection, row).ref for row in found).replace(", which", "", 1)
         raise Refused(f"the tasks would wait for each other in a circle: {shown}; take one of these out")
-    connection.execute("DELETE FROM task_links WHERE blocked_id = ?", (task.id,))
-    for row in sorted(wanted):
+    for row in sorted(present - wanted.keys()):
+        _unlink(connection, row, task.id)
+    for row in sorted(wanted.keys() - present):
         columns = {"blocker_id": row, "blocked_id": task.id}
         insert(connection, "task_links", columns)
     update(connection, "tasks", task.id, {"updated_at": at})

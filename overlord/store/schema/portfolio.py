@@ -25,6 +25,7 @@ PORTFOLIO = (
         last_task INTEGER NOT NULL DEFAULT 0,
         waits TEXT NOT NULL DEFAULT '',
         is_issue_closed INTEGER NOT NULL DEFAULT 0,
+        is_issue_behind INTEGER NOT NULL DEFAULT 0,
         completed_at TEXT,
         UNIQUE (space, slug)
     ) STRICT""",
@@ -65,6 +66,7 @@ PORTFOLIO = (
     "CREATE INDEX tasks_at_forge ON tasks (id) WHERE issue_number IS NOT NULL AND state = 'in_progress'",
     "CREATE INDEX tasks_to_reopen ON tasks (id) WHERE issue_number IS NOT NULL AND is_issue_closed AND state = 'in_progress'",
     "CREATE INDEX initiatives_to_close ON initiatives (id) WHERE issue_number IS NOT NULL AND NOT is_issue_closed",
+    "CREATE INDEX initiatives_to_edit ON initiatives (id) WHERE is_issue_behind",
     """CREATE TABLE task_links (
         blocker_id INTEGER NOT NULL REFERENCES tasks (id),
         blocked_id INTEGER NOT NULL REFERENCES tasks (id),
@@ -73,6 +75,11 @@ PORTFOLIO = (
     ) STRICT, WITHOUT ROWID""",
     "CREATE INDEX unsaid_task_links ON task_links (blocker_id) WHERE NOT is_at_forge",
     "CREATE INDEX task_links_by_blocked ON task_links (blocked_id)",
+    """CREATE TABLE unlinked_tasks (
+        blocker_id INTEGER NOT NULL REFERENCES tasks (id),
+        blocked_id INTEGER NOT NULL REFERENCES tasks (id),
+        PRIMARY KEY (blocker_id, blocked_id)
+    ) STRICT, WITHOUT ROWID""",
     """CREATE TABLE escalations (
         id INTEGER PRIMARY KEY,
         type TEXT NOT NULL,
