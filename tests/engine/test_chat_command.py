@@ -269,7 +269,7 @@ def test_help_names_every_verb() -> None:
 - `/overlord knowledge-withdraw n12 it is not so any more`  have a note count no more; a draft is rejected
 - `/overlord knowledge-edit n12 All endpoints return data, error and meta.`  put other words in a note's place
 - `/overlord knowledge-promote n12`  have a note of one repository count in all of them
-- `/overlord rule-add 5 always`  answer a question always, as decision 5 was answered; also rule-add Which cache do we use? Redis. for 30 days
+- `/overlord rule-add 5 always`  answer a question always, as decision 5 was answered; also rule-add Which cache do tokens need? Redis. for 30 days
 - `/overlord rule-revoke r2`  have a rule answer nothing more
 - `/overlord status`  what is going on; with a job (status 7), all about that one
 - `/overlord queue`  what starts next, and what it waits for
