@@ -9,7 +9,7 @@ from overlord.settings.model import Dollars, Positive, Section
 
 Autonomy = Literal["cautious", "proactive", "scheduled"]
 """cautious: what is generated is proposed to a person. proactive: it is planned at once, and a person approves the plan.
-scheduled: the same, at the times of the schedule alone."""
+scheduled: the same, at the times of the schedule alone. Tasks of an approved plan go on at any time."""
 OFF = "off"
 
 

@@ -101,7 +101,6 @@ def test_the_order_of_the_rows_changes_nothing(seed: int) -> None:
         ({"initiatives": [an_initiative(state=S.QUEUED)]}, "waits for the plan of its initiative"),
         ({"spaces": {}}, "its repository is not managed by Overlord any more"),
         ({"spaces": {REPO: a_space(pause="alice paused it", is_turn=False)}}, "alice paused it"),
-        ({"spaces": {REPO: a_space(is_turn=False)}}, "waits for the time of the schedule"),
         (
             {"escalations": [an_escalation(task_id=1)]},
             "waits for e1: Should the page have a theme?",

@@ -1,9 +1,11 @@
 """What people answered about the portfolio, and what follows."""
 
+from dataclasses import replace
+
 import pytest
 
 from overlord.domain.decision import Decision, DecisionState, Subject, Verb
-from overlord.domain.portfolio.cycle.action import Applied, ChangeInitiative, ChangeTask
+from overlord.domain.portfolio.cycle.action import Applied, ChangeInitiative, ChangeTask, SettleConflict
 from overlord.domain.portfolio.cycle.triggers import triggers
 from overlord.domain.portfolio.initiative import InitiativeState
 from overlord.domain.portfolio.task import TaskState
@@ -82,3 +84,15 @@ def test_an_answer_about_what_is_no_more_is_carried_out_by_doing_nothing() -> No
 
 def test_answers_that_others_carry_out_are_left_to_them() -> None:
     assert list(triggers(a_view(answered=[answer(Subject.ESCALATED, Verb.REPLY, "e1")]))) == []
+
+
+def test_what_a_person_says_of_contradicting_notes_counts_in_their_place() -> None:
+    decision = replace(answer(Subject.CONFLICT, Verb.REPLY, "n3 n12"), answer="Tabs everywhere.")
+    settled, applied = triggers(a_view(answered=[decision]))
+    assert settled == SettleConflict(notes=(3, 12), text="Tabs everywhere.", actor="slack:U1")
+    assert applied == Applied(decision=decision)
+
+
+def test_contradicting_notes_that_are_both_kept_change_nothing() -> None:
+    decision = answer(Subject.CONFLICT, Verb.KEEP, "n3 n12")
+    assert list(triggers(a_view(answered=[decision]))) == [Applied(decision=decision)]

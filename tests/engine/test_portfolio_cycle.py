@@ -8,16 +8,18 @@ import pytest
 from overlord.domain.decision import Subject, Verb
 from overlord.domain.event import EventName, LedgerEvent
 from overlord.domain.job import JobState
+from overlord.domain.knowledge.note import Note, NoteKind, NoteSource, NoteState
 from overlord.domain.portfolio.initiative import InitiativeState
 from overlord.domain.portfolio.task import Task, TaskState
 from overlord.engine.portfolio import opened_issue
-from overlord.store import jobs, ledger
+from overlord.store import decisions, jobs, ledger
 from overlord.store.bootstrap import issue_requests
+from overlord.store.knowledge import notes
 from overlord.store.portfolio import cycles, endings, initiatives, tasks
 from overlord.store.spaces import pauses, work_requests
 from overlord.verbs.commands import pause_work, resume_work, work_on
 from tests.portfolio_stage import PortfolioStage, made_portfolio, rows, settings_of
-from tests.records import REPO
+from tests.records import NOW, REPO
 
 S, T = InitiativeState, TaskState
 
@@ -373,3 +375,42 @@ def test_what_waits_for_a_person_frees_nothing_that_has_a_pull_request(tmp_path:
         stage.settle()
         assert stage.job(first).state is JobState.WAITING
         assert stage.state(second) is T.PENDING
+
+
+def a_decision_note(space: str, text: str, question: str) -> Note:
+    return Note(
+        id=0,
+        space=space,
+        kind=NoteKind.DECISION,
+        text=text,
+        question=question,
+        state=NoteState.ACTIVE,
+        source=NoteSource(),
+        actor="slack:U1",
+        created_at=NOW,
+        updated_at=NOW,
+    )
+
+
+def test_a_persons_word_takes_the_place_of_notes_that_contradict_each_other(stage: PortfolioStage) -> None:
+    question = "Which cache do we use?"
+    for space, text in ((REPO, f"{question} Redis."), ("", f"{question} Memcached.")):
+        notes.add(stage.connection, a_decision_note(space, text, question))
+    stage.initiative(issue_number=1)
+    stage.cycle()
+    [asked] = [item for item in decisions.inbox(stage.connection) if item.subject is Subject.CONFLICT]
+    answered = decisions.answer(
+        stage.connection,
+        asked.id,
+        digest=asked.digest,
+        verb=Verb.REPLY,
+        text="Redis everywhere.",
+        actor="slack:U1",
+        at=NOW,
+        by=None,
+    )
+    assert answered.about == "n1 n2"
+    stage.cycle()
+    [left] = notes.of_state(stage.connection, NoteState.ACTIVE)
+    assert (left.text, left.space, left.question) == ("Redis everywhere.", "", question)
+    assert not stage.cycle().acts

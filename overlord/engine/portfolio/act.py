@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -10,6 +10,7 @@ from overlord.domain.conversation.issue_request import RequestKind, RequestOptio
 from overlord.domain.decision import Decision, Subject, Verb
 from overlord.domain.event import OVERLORD
 from overlord.domain.job import JobState
+from overlord.domain.knowledge.note import MOST_NOTE_CHARS, NoteKind, NoteSource, NoteState
 from overlord.domain.portfolio.cycle.action import (
     Action,
     Applied,
@@ -22,6 +23,7 @@ from overlord.domain.portfolio.cycle.action import (
     Replan,
     RequestPlan,
     SayWaits,
+    SettleConflict,
 )
 from overlord.domain.portfolio.initiative import MOST_TITLE_CHARS, Initiative, InitiativeState
 from overlord.domain.portfolio.task import MOST_SUBJECT_CHARS, Task, TaskState
@@ -31,6 +33,7 @@ from overlord.engine.portfolio.task_issue import task_issue_text
 from overlord.errors import Refused
 from overlord.store import decisions, jobs
 from overlord.store.bootstrap import issue_requests
+from overlord.store.knowledge import notes
 from overlord.store.portfolio import endings, facts, initiatives, tasks
 from overlord.verbs.commands import work_on
 
@@ -227,6 +230,40 @@ def _raise(acting: Acting, action: Ask) -> None:
     )
 
 
+def _settle_conflict(acting: Acting, action: SettleConflict) -> str:
+    """What a person said counts as a decision from now on, in place of the notes that count still."""
+    connection, at = acting.connection, acting.at
+    known = [notes.get(connection, number) for number in action.notes]
+    one, *others = known
+    made = notes.add(
+        connection,
+        replace(
+            one,
+            id=0,
+            space=one.space if all(note.space == one.space for note in others) else "",
+            kind=NoteKind.DECISION,
+            text=action.text[:MOST_NOTE_CHARS],
+            state=NoteState.ACTIVE,
+            source=NoteSource(evidence=f"a person's answer about {' and '.join(note.ref for note in known)}"),
+            actor=action.actor,
+            created_at=at,
+            updated_at=at,
+            check=None,
+            checked_at=None,
+            reason="",
+            promoted_from=None,
+            contradicted_by="",
+        ),
+    )
+    for note in known:
+        if note.state is NoteState.ACTIVE:
+            reason = f"{made.ref} says what counts"
+            notes.change(
+                connection, note.id, at=at, actor=action.actor, reason=reason, state=NoteState.WITHDRAWN
+            )
+    return f"{made.ref} settles a conflict"
+
+
 def _applied(acting: Acting, action: Applied) -> str:
     decisions.mark_applied(acting.connection, action.decision)
     if action.decision.subject is Subject.STALE_TASK and action.decision.verb is Verb.RETRY:
@@ -245,5 +282,6 @@ _ACTS: Mapping[type, Callable[[Acting, Any], str]] = {
     NoteJob: _note_job,
     SayWaits: _say_waits,
     Ask: _ask,
+    SettleConflict: _settle_conflict,
     Applied: _applied,
 }

@@ -278,8 +278,8 @@ def lead_troubles(connection: sqlite3.Connection) -> Mapping[int, str]:
 
 
 def has_plan_draft(connection: sqlite3.Connection, job_id: int) -> bool:
-    """Whether a lead's job has a plan that was proposed."""
-    query = "SELECT 1 FROM plan_drafts WHERE job_id = ?"
+    """Whether a lead's job has proposed a plan that nothing is held against."""
+    query = "SELECT 1 FROM plan_drafts WHERE job_id = ? AND problems = '[]'"
     return connection.execute(query, (job_id,)).fetchone() is not None
 
 

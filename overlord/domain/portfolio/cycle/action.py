@@ -107,6 +107,15 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SettleConflict:
+    """A person said what counts instead of two notes that contradict each other."""
+
+    notes: tuple[int, ...]
+    text: str
+    actor: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
     """The answer of a decision was carried out by the actions before this one."""
 
@@ -123,5 +132,6 @@ Action = (
     | NoteJob
     | SayWaits
     | Ask
+    | SettleConflict
     | Applied
 )

@@ -149,9 +149,7 @@ def _task_waits(view: PortfolioView, task: Task) -> str:
         return f"waits for {escalation.ref}: {plain_line(escalation.question, limit=80)}"
     if view.is_asked(task.ref, but=Subject.STALE_TASK):
         return "waits for a person's answer about it"
-    if spent := _spent(view, initiative, space):
-        return spent
-    return "" if space.is_turn else "waits for the time of the schedule"
+    return _spent(view, initiative, space)
 
 
 def _room(view: PortfolioView, space: SpaceView) -> _Room:

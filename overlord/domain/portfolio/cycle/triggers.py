@@ -3,7 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping
 
 from overlord.domain.decision import Decision, Subject, Verb
-from overlord.domain.portfolio.cycle.action import Action, Applied, ChangeInitiative, ChangeTask
+from overlord.domain.portfolio.cycle.action import (
+    Action,
+    Applied,
+    ChangeInitiative,
+    ChangeTask,
+    SettleConflict,
+)
 from overlord.domain.portfolio.initiative import Initiative, InitiativeState
 from overlord.domain.portfolio.task import AddressedCriterion, Task, TaskState
 from overlord.domain.portfolio.view import PortfolioView
@@ -18,6 +24,12 @@ def triggers(view: PortfolioView) -> Iterator[Action]:
             yield from _OF_INITIATIVE[decision.subject](decision, initiative)
         elif decision.subject in _OF_TASK and (task := tasks.get(decision.about)):
             yield from _OF_TASK[decision.subject](decision, task)
+        elif decision.subject is Subject.CONFLICT and decision.verb is Verb.REPLY:
+            yield SettleConflict(
+                notes=tuple(int(ref.removeprefix("n")) for ref in decision.about.split()),
+                text=decision.answer,
+                actor=decision.answered_by,
+            )
         if decision.subject in MINE:
             yield Applied(decision=decision)
 
@@ -86,5 +98,5 @@ _OF_TASK: Mapping[Subject, Callable[[Decision, Task], Iterator[Action]]] = {
     Subject.STALE_TASK: _again,
     Subject.TASK_MERGED: _merged,
 }
-MINE = frozenset({*_OF_INITIATIVE, *_OF_TASK})
+MINE = frozenset({*_OF_INITIATIVE, *_OF_TASK, Subject.CONFLICT})
 """What a cycle carries out; other answers about the portfolio have steps of their own."""
