@@ -390,7 +390,7 @@ def _of_portfolio(session_api: SessionApi, brief: "dict[str, Any]", told: "dict[
         session_api.post("/session/tasks", _planned(title.replace("finds knows", "found"), "found.py"))
     if "knows" in title:
         _escalate(session_api, title, type="question", kind="convention", question=f"Which form has {title}?")
-    if "waits" in title and not told["resolved"]:
+    if "waits" in title and not any(title in item["question"] for item in told["resolved"]):
         _escalate(
             session_api, title, type="blocker", kind="credentials", question=f"Which key opens {title}?"
         )

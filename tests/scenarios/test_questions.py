@@ -89,6 +89,9 @@ async def test_a_later_change_to_what_was_allowed_once_is_taken_out_and_nothing_
         [request] = await _asked(world)
         await world.answer(request, Verb.ONCE)
         await world.settle()
+        *_, standstill = await world.decisions()
+        await world.answer(standstill, Verb.ONE_MORE)
+        await world.settle()
         assert [session.dropped for session in await _work(world)] == [("README.md",), ("calc.py",), ()]
         branch = (await world.job()).branch
         assert await world.git_show(branch, "calc.py") == CALC["calc.py"].replace("a - b", "a + b")
