@@ -217,7 +217,7 @@ async def overlord(
             rubric=load_rubric(packaged("rubric.yaml"), "the built-in rubric"),
             notify=wakeup.notify,
             meters=meters,
-            hooks=(hooks := _hooks(current, home, database, clock)),
+            hooks=hooks,
             chat_output=_chat_output(settings, clock, home, database, stack),
         ).watched()
         await database.take_over(Failpoint.DAEMON_STARTED, partial(_note_start, parts=parts))

@@ -34,7 +34,7 @@ class FileTree:
             found = (self.root / _checked(path)).lstat()
         except OSError:
             return ""
-        return f"{found.st_mtime_ns}-{found.st_size}-{found.st_ino}"
+        return f"{found.st_mtime_ns}-{found.st_ctime_ns}-{found.st_size}-{found.st_ino}"
 
     def read(self, path: str, *, most: int) -> bytes | None:
         """What a file holds; None where there is none. Raises UnreadableFileError for a link, what is no file, and more than `most`."""

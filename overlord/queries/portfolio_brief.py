@@ -78,8 +78,16 @@ def answered_since(connection: sqlite3.Connection, since: datetime) -> tuple[Men
 
 
 def noted_since(connection: sqlite3.Connection, since: datetime) -> tuple[Mentioned, ...]:
-    """Drafts of notes that nobody has accepted."""
-    found = [item for item in notes.of_state(connection, NoteState.DRAFT) if item.created_at >= since]
+    """Drafts of notes that nobody has accepted, and what jobs and answers taught that counts at once."""
+    drafts = [item for item in notes.of_state(connection, NoteState.DRAFT) if item.created_at >= since]
+    counting = notes.of_state(connection, NoteState.ACTIVE)
+    learned = [
+        item
+        for item in counting
+        if item.created_at >= since
+        and (item.source.job_id is not None or item.source.escalation_id is not None)
+    ]
+    found = sorted((*drafts, *learned), key=lambda item: item.id)
     return tuple(Mentioned(ref=item.ref, place=item.space, text=item.text) for item in found)
 
 

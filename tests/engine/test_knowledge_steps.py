@@ -73,6 +73,26 @@ async def test_a_note_whose_check_does_not_hold_is_withdrawn_with_the_reason(sta
     assert not await checks.step(stage.parts), "the same base is looked at once"
 
 
+async def test_a_note_of_work_that_was_just_merged_is_held_against_the_merge(stage: Stage) -> None:
+    """What was merged may be newer than what the mirror saw last."""
+    before = await base_of(stage)
+    check = NoteCheck(kind=CheckKind.PATH_EXISTS, path="src/cache.py")
+    await stage.write(stored.note, "The cache is src/cache.py.", space=NAME, check=check)
+    await stage.world.forge.push_files(REPO, "main", {"src/cache.py": "x\n"}, "Merged")
+    assert await stage.parts.git.branch_head(NAME, "main") == before
+    assert not await checks.step(stage.parts)
+    assert (await stage.read(notes.get, 1)).state is NoteState.ACTIVE
+
+
+async def test_a_note_that_does_not_hold_at_an_old_base_is_left_out_there_and_counts_on(stage: Stage) -> None:
+    base = await base_of(stage)
+    check = NoteCheck(kind=CheckKind.PATH_EXISTS, path="src/cache.py")
+    await stage.write(stored.note, "The cache is src/cache.py.", space=NAME, check=check)
+    told = await with_notes(stage.parts, await stage.job(), None, base=base, listing={"calc.py": ""})
+    assert told.notes == ()
+    assert (await stage.read(notes.get, 1)).state is NoteState.ACTIVE
+
+
 async def test_a_session_is_told_what_fits_its_own_repositorys_conventions_first(stage: Stage) -> None:
     await base_of(stage)
     job = await stage.job()
@@ -152,5 +172,5 @@ async def test_notes_that_answer_the_same_otherwise_are_a_conflict_for_people(st
     await stage.write(stored.note, "Redis.", question="Which cache for tokens?", space=REPO)
     await stage.write(stored.note, "Memcached.", question="Which cache for tokens?", space="")
     [found] = await stage.read(conflicts_in)
-    assert (found.key, found.space) == ("n1 n2", REPO)
+    assert (found.key, found.space) == ("n1 n2", "")
     assert "> Memcached." in found.text

@@ -1,14 +1,16 @@
 """Cycles over the real store: what is begun, what became of it, and that nothing is done twice."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from overlord.domain.decision import Subject, Verb
+from overlord.domain.decision import Audience, Subject, Verb
 from overlord.domain.event import EventName, LedgerEvent
 from overlord.domain.job import JobState
 from overlord.domain.knowledge.note import Note, NoteKind, NoteSource, NoteState
+from overlord.domain.person import Person
 from overlord.domain.portfolio.initiative import InitiativeState
 from overlord.domain.portfolio.task import Task, TaskState
 from overlord.engine.portfolio import opened_issue
@@ -407,10 +409,32 @@ def test_a_persons_word_takes_the_place_of_notes_that_contradict_each_other(stag
         text="Redis everywhere.",
         actor="slack:U1",
         at=NOW,
-        by=None,
+        by=Person.of("slack:U1"),
     )
+    assert (asked.space, asked.audience) == ("", Audience.APPROVER), "it counts in all repositories"
     assert answered.about == "n1 n2"
     stage.cycle()
     [left] = notes.of_state(stage.connection, NoteState.ACTIVE)
     assert (left.text, left.space, left.question) == ("Redis everywhere.", "", question)
     assert not stage.cycle().acts
+
+
+def test_a_clock_that_is_set_back_hides_no_change(stage: PortfolioStage) -> None:
+    initiative = stage.initiative(issue_number=1, state=S.PAUSED)
+    task = stage.task(initiative)
+    stage.settle()
+    stage.now -= timedelta(hours=1)
+    initiatives.change(stage.connection, initiative.id, at=stage.now, state=S.ACTIVE)
+    stage.settle()
+    assert stage.state(task) is T.IN_PROGRESS
+
+
+def test_an_initiative_that_is_given_up_takes_its_planning_with_it(stage: PortfolioStage) -> None:
+    initiative = stage.initiative(state=S.QUEUED)
+    stage.settle()
+    planned = initiatives.get(stage.connection, initiative.id)
+    job = jobs.live_for(stage.connection, planned.space, planned.issue_number or 0)
+    assert job is not None, "a lead plans it"
+    ended = initiatives.change(stage.connection, initiative.id, at=stage.now, state=S.CANCELLED)
+    endings.end_initiative(stage.connection, ended, at=stage.now, actor="cli:alice")
+    assert jobs.get(stage.connection, job.id).state is JobState.CANCELLED

@@ -14,7 +14,7 @@ from overlord.domain.portfolio.task import MOST_LINKS, AddressedCriterion, Task,
 from overlord.errors import NotFound, Refused
 from overlord.store import ledger
 from overlord.store.database import Database
-from overlord.store.portfolio import initiatives, tasks
+from overlord.store.portfolio import cycles, initiatives, tasks
 from overlord.store.schema.migrations import migrate
 from tests.portfolio_views import a_task, an_initiative
 from tests.records import NOW, later
@@ -191,3 +191,11 @@ def test_ten_thousand_are_read_as_one_is(store: sqlite3.Connection) -> None:
             tasks.get(store, item.id) for item in tasks.of_states(store, [state])
         ]
     assert len(tasks.of_states(store, [*TaskState])) == 2
+
+
+def test_a_persons_run_takes_the_place_of_one_that_waits_for_a_fact(store: sqlite3.Connection) -> None:
+    first = cycles.ask(store, trigger=cycles.FACT, actor="overlord", at=NOW)
+    asked = cycles.ask(store, trigger=cycles.PERSON, actor="cli:alice", at=NOW)
+    assert (asked.id, asked.trigger, asked.actor) == (first.id, cycles.PERSON, "cli:alice")
+    again = cycles.ask(store, trigger=cycles.FACT, actor="overlord", at=NOW)
+    assert again == asked, "and stays theirs"

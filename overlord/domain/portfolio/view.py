@@ -33,6 +33,7 @@ class Conflict:
     title: str
     text: str
     space: str
+    """Empty where they are of two: then it is about all repositories."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,14 +54,14 @@ async def with_notes(
     parts: Parts, job: Job, told: PortfolioBrief | None, *, base: Sha, listing: Mapping[str, str]
 ) -> PortfolioBrief:
     """What the portfolio says to a session, with the notes that fit; for a session of no initiative these alone. Notes that do not hold
-    at its base are withdrawn first."""
-    await checks.hold(parts, job.space, base, listing)
+    at its base are left out: the base may be an old one, so they go on to count."""
+    failing = await checks.failing(parts, job.space, base, listing)
     about = [job.issue.title, job.issue.body]
     if told is not None and told.task is not None:
         about = [told.task.subject, told.task.description, *about]
     found = await parts.database.read(lambda c: recall(c, job.space, about))
     redact = parts.current.redactor.redact
-    known = tuple(replace(note, text=redact(note.text)) for note in found)
+    known = tuple(replace(note, text=redact(note.text)) for note in found if note.ref not in failing)
     if told is None:
         return PortfolioBrief(briefing="", initiative="", notes=known, tools=TOOLS)
     tools = (*told.tools, *(tool for tool in TOOLS if tool not in told.tools))

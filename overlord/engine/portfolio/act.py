@@ -11,6 +11,7 @@ from overlord.domain.decision import Decision, Subject, Verb
 from overlord.domain.event import OVERLORD
 from overlord.domain.job import JobState
 from overlord.domain.knowledge.note import MOST_NOTE_CHARS, NoteKind, NoteSource, NoteState
+from overlord.domain.knowledge.vetting import vetted
 from overlord.domain.portfolio.cycle.action import (
     Action,
     Applied,
@@ -46,6 +47,8 @@ class Acting:
     at: datetime
     actor: str = OVERLORD
     """Who began the cycle."""
+    redact: Callable[[str], str] = str
+    """A text without secrets."""
 
 
 def act(acting: Acting, action: Action) -> str:
@@ -225,16 +228,20 @@ def _raise(acting: Acting, action: Ask) -> None:
             created_at=acting.at,
             space=action.space,
             options=action.options,
+            audience=action.audience,
             about=action.about,
         ),
     )
 
 
 def _settle_conflict(acting: Acting, action: SettleConflict) -> str:
-    """What a person said counts as a decision from now on, in place of the notes that count still."""
+    """What a person said counts as a decision from now on, in place of the notes that count still. What no session could note is a
+    draft, and both notes stay until somebody accepts it."""
     connection, at = acting.connection, acting.at
     known = [notes.get(connection, number) for number in action.notes]
     one, *others = known
+    found = vetted(acting.redact(action.text)[:MOST_NOTE_CHARS], one.question)
+    is_sound = not found.problem and not found.doubt
     made = notes.add(
         connection,
         replace(
@@ -242,8 +249,8 @@ def _settle_conflict(acting: Acting, action: SettleConflict) -> str:
             id=0,
             space=one.space if all(note.space == one.space for note in others) else "",
             kind=NoteKind.DECISION,
-            text=action.text[:MOST_NOTE_CHARS],
-            state=NoteState.ACTIVE,
+            text=found.text,
+            state=NoteState.ACTIVE if is_sound else NoteState.DRAFT,
             source=NoteSource(evidence=f"a person's answer about {' and '.join(note.ref for note in known)}"),
             actor=action.actor,
             created_at=at,
@@ -256,7 +263,7 @@ def _settle_conflict(acting: Acting, action: SettleConflict) -> str:
         ),
     )
     for note in known:
-        if note.state is NoteState.ACTIVE:
+        if is_sound and note.state is NoteState.ACTIVE:
             reason = f"{made.ref} says what counts"
             notes.change(
                 connection, note.id, at=at, actor=action.actor, reason=reason, state=NoteState.WITHDRAWN

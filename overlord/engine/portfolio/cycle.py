@@ -5,7 +5,7 @@ A cycle is one transaction: what it decides by cannot change while it decides, a
 """
 
 import sqlite3
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -31,7 +31,7 @@ MOST_CONFLICTS = 20
 """That people are asked about after one cycle."""
 MOST_SUMMARY = 40
 """Acts that are named in what a cycle says it did."""
-SCHEDULE, FACT, PERSON = "schedule", cycles.FACT, "person"
+SCHEDULE, FACT, PERSON = "schedule", cycles.FACT, cycles.PERSON
 
 
 def schedules(settings: Settings) -> dict[Cron, list[str]]:
@@ -72,8 +72,8 @@ def is_due(connection: sqlite3.Connection, settings: Settings, at: datetime) -> 
 async def step(parts: Parts) -> Progress:
     """Run the one that is due, by what people's files say now; then write what people read beside the rows."""
     await files.look(parts)
-    at, settings = parts.clock.now(), parts.settings
-    ran = await parts.database.write(Failpoint.CYCLE_RUN, lambda c: run(c, settings, at))
+    at, settings, redact = parts.clock.now(), parts.settings, parts.current.redactor.redact
+    ran = await parts.database.write(Failpoint.CYCLE_RUN, lambda c: run(c, settings, at, redact=redact))
     await exports.write_exports(parts)
     if ran.acts:
         await cycle_end.end(parts, acts=ran.acts, summary=ran.summary)
@@ -91,8 +91,10 @@ class Ran:
     """Whether nothing more was to be done when it ended."""
 
 
-def run(connection: sqlite3.Connection, settings: Settings, at: datetime) -> Ran:
-    """One cycle in one transaction."""
+def run(
+    connection: sqlite3.Connection, settings: Settings, at: datetime, *, redact: Callable[[str], str] = str
+) -> Ran:
+    """One cycle in one transaction. `redact`: what takes secrets out of a text that is kept."""
     due = due_schedules(connection, settings, at)
     asked = cycles.asked(connection)
     is_first = {cron: not cycles.scheduled(connection, _name(cron)) for cron in due}
@@ -105,7 +107,9 @@ def run(connection: sqlite3.Connection, settings: Settings, at: datetime) -> Ran
     if last is not None and last.fingerprint == mark:
         _nothing_changed(connection, asked, last, at)
         return Ran()
-    ran = _rounds(connection, settings, at, on_turn, asked.actor if asked is not None else OVERLORD)
+    actor = asked.actor if asked is not None else OVERLORD
+    acting = Acting(connection=connection, at=at, actor=actor, redact=redact)
+    ran = _rounds(acting, settings, on_turn)
     mark = fingerprint(connection, settings, at, on_turn=on_turn)
     row = asked or cycles.ask(connection, trigger=trigger, actor=OVERLORD, at=at)
     cycles.ran(connection, row.id, fingerprint=mark, acts=ran.acts, summary=ran.summary, at=at)
@@ -128,11 +132,9 @@ def _on_turn(settings: Settings, due: Collection[Cron], *, everybody: bool) -> C
     return frozenset(name for cron, names in schedules(settings).items() if cron in due for name in names)
 
 
-def _rounds(
-    connection: sqlite3.Connection, settings: Settings, at: datetime, on_turn: Collection[str], actor: str
-) -> Ran:
+def _rounds(acting: Acting, settings: Settings, on_turn: Collection[str]) -> Ran:
     """Decide and act until there is nothing more to do."""
-    acting, told, is_whole = Acting(connection=connection, at=at, actor=actor), list[str](), False
+    connection, at, told, is_whole = acting.connection, acting.at, list[str](), False
     conflicts = _new_conflicts(connection)
     for _ in range(MOST_ROUNDS):
         actions = decide(orient(connection, settings, at, on_turn=on_turn, conflicts=conflicts))
@@ -156,8 +158,3 @@ def _new_conflicts(connection: sqlite3.Connection) -> Sequence[Conflict]:
 def _moves(action: Action, words: str) -> bool:
     """Whether another round may find something else: something was done, or what came first is out of the way."""
     return bool(words) or isinstance(action, Applied | NoteJob)
-
-
-def ask(connection: sqlite3.Connection, *, actor: str, at: datetime) -> None:
-    """A person has one run, which goes through every space whatever its schedule."""
-    cycles.ask(connection, trigger=PERSON, actor=actor, at=at)

@@ -11,7 +11,7 @@ from overlord.domain.portfolio.checklist import ShutdownFacts, shutdown_reasons
 from overlord.domain.portfolio.task import TaskState
 from overlord.engine.runtime.parts import Parts
 from overlord.store import jobs
-from overlord.store.portfolio import escalations, tasks
+from overlord.store.portfolio import escalations, facts, tasks
 
 log = structlog.get_logger()
 
@@ -27,10 +27,17 @@ async def end(parts: Parts, *, acts: int, summary: str) -> tuple[str, ...]:
 
 
 def _left(connection: sqlite3.Connection) -> ShutdownFacts:
-    """Results that nobody looked at are none by now: a cycle reads them all before it ends."""
+    """A task that a person is asked about is in their hands. One whose job's end was not taken note of waits for the next cycle."""
+    asked = {about for _, about in facts.asked(connection)}
+    unread = {job.id for job in facts.jobs_of_issues(connection).values() if job.is_over}
     under_way = tasks.of_states(connection, (TaskState.IN_PROGRESS,))
-    with_jobs = ((task.ref, task.job_id) for task in under_way if task.job_id is not None)
+    over = [
+        task
+        for task in under_way
+        if task.ref not in asked and task.job_id is not None and not jobs.get(connection, task.job_id).is_open
+    ]
     return ShutdownFacts(
         drafts=[f"e{item.id}" for item in escalations.drafts(connection)],
-        orphaned=[ref for ref, job in with_jobs if not jobs.get(connection, job).is_open],
+        orphaned=[task.ref for task in over if task.job_id not in unread],
+        unprocessed=[task.ref for task in over if task.job_id in unread],
     )

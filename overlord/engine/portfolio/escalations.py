@@ -19,6 +19,7 @@ from overlord.domain.decision import Audience, Decision
 from overlord.domain.event import OVERLORD, EventName
 from overlord.domain.job import JobState
 from overlord.domain.knowledge.note import MOST_NOTE_CHARS, Note, NoteKind, NoteSource, NoteState
+from overlord.domain.knowledge.vetting import vetted
 from overlord.domain.portfolio import escalated, known_answer
 from overlord.domain.portfolio.escalation import Escalation, EscalationState
 from overlord.domain.portfolio.known_answer import KnownAnswer
@@ -158,16 +159,21 @@ def _carry_out(connection: sqlite3.Connection, *, parts: Parts, decision: Decisi
 
 def _learn(connection: sqlite3.Connection, resolved: Escalation, decision: Decision, *, at: datetime) -> None:
     """Keep question and answer as a decision that counts in the repository: a person has said it. The question is part of the text,
-    which is what people read in files."""
+    which is what people read in files. What no session could note is not kept, and what is doubtful is a draft."""
     asked = f"{' '.join(resolved.question.split())} " if resolved.question.rstrip().endswith("?") else ""
     is_short = len(asked) + len(resolved.resolution) <= MOST_NOTE_CHARS
+    text = f"{asked if is_short else ''}{resolved.resolution}"[:MOST_NOTE_CHARS]
+    # The question is a session's, and so may be the words of the answer that was chosen.
+    found = vetted(text, resolved.question[:MOST_NOTE_CHARS])
+    if found.problem:
+        return
     note = Note(
         id=0,
         space=resolved.space,
         kind=NoteKind.DECISION,
-        text=f"{asked if is_short else ''}{resolved.resolution}"[:MOST_NOTE_CHARS],
-        question=resolved.question[:MOST_NOTE_CHARS],
-        state=NoteState.ACTIVE,
+        text=found.text,
+        question=found.question,
+        state=NoteState.DRAFT if found.doubt else NoteState.ACTIVE,
         source=NoteSource(
             job_id=resolved.job_id, escalation_id=resolved.id, evidence=f"decision {decision.id}"
         ),

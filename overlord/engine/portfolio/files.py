@@ -12,6 +12,7 @@ from functools import partial
 
 from overlord.domain.event import OVERLORD
 from overlord.domain.portfolio.files import layout
+from overlord.domain.portfolio.files.goals import MOST_CHARS as MOST_OVERVIEW_CHARS
 from overlord.domain.portfolio.files.goals import Overview, read_overview
 from overlord.domain.portfolio.files.plan_file import BrokenMarksError, PlanFile, planned, read_plan, seen
 from overlord.domain.portfolio.initiative import Initiative
@@ -230,6 +231,8 @@ def _said(path: str, text: str, redact: Redact) -> tuple[str, str]:
             plan.prose
         ), f"it has words that nobody sees, which are marked: {words}" if hidden else ""
     overview = read_overview(redact(text))
+    if len(text) > MOST_OVERVIEW_CHARS:
+        raise UnreadableFileError(overview.troubles[0])
     return redact(text), "; ".join(overview.troubles)
 
 

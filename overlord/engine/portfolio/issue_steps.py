@@ -87,10 +87,16 @@ async def step(parts: Parts, wanted: IssueStep) -> Progress:
     return Progress.MOVED
 
 
+def _are_ours(parts: Parts, *spaces: str) -> bool:
+    """Whether Overlord manages these repositories: at others nothing is written."""
+    return all(space in parts.settings.repositories for space in spaces)
+
+
 async def _link_issue(parts: Parts, wanted: IssueStep) -> None:
     task = await parts.database.read(lambda c: tasks.get(c, wanted.row))
     initiative = await parts.database.read(lambda c: initiatives.get(c, task.initiative_id))
-    if initiative.issue_number is not None and task.issue_number is not None:
+    is_ours = _are_ours(parts, initiative.space, task.space)
+    if is_ours and initiative.issue_number is not None and task.issue_number is not None:
         child = RepositoryName(task.space) if task.space != initiative.space else None
         # It may have none, or the issue another parent: the issue's text names the initiative.
         with contextlib.suppress(ForgeRefused):
@@ -104,7 +110,8 @@ async def _link_blocker(parts: Parts, wanted: IssueStep) -> None:
     task, blocker = await parts.database.read(
         lambda c: (tasks.get(c, wanted.row), tasks.get(c, wanted.blocker))
     )
-    if task.issue_number is not None and blocker.issue_number is not None:
+    is_ours = _are_ours(parts, task.space, blocker.space)
+    if is_ours and task.issue_number is not None and blocker.issue_number is not None:
         with contextlib.suppress(ForgeRefused):  # it may have no dependencies, or too many
             await parts.forge.add_blocked_by(
                 RepositoryName(task.space),
@@ -122,7 +129,8 @@ async def _unlink_blocker(parts: Parts, wanted: IssueStep) -> None:
     )
     link = Link(blocker_id=wanted.blocker, blocked_id=wanted.row)
     is_back = await parts.database.read(lambda c: issue_work.is_linked(c, link))
-    if not is_back and task.issue_number is not None and blocker.issue_number is not None:
+    is_ours = _are_ours(parts, task.space, blocker.space)
+    if is_ours and not is_back and task.issue_number is not None and blocker.issue_number is not None:
         with contextlib.suppress(ForgeRefused):  # it may have no dependencies, or one of the issues is gone
             await parts.forge.remove_blocked_by(
                 RepositoryName(task.space),

@@ -27,5 +27,5 @@ def _conflict(one: Note, other: Note) -> Conflict:
         key=f"{one.ref} {other.ref}",
         title=f"{one.ref} and {other.ref} answer the same otherwise: {plain_line(one.question, limit=100)}",
         text=shown,
-        space=one.space or other.space,
+        space=one.space if one.space == other.space else "",
     )

@@ -107,8 +107,10 @@ def fingerprint(
 
 
 _MARKS = (
-    "SELECT count(*), max(updated_at) FROM initiatives",
-    "SELECT count(*), max(updated_at) FROM tasks",
+    # A clock that was set back says nothing: each fact about the portfolio has a number.
+    "SELECT max(seq) FROM ledger_about",
+    "SELECT state, count(*), max(updated_at) FROM initiatives GROUP BY state",
+    "SELECT state, count(*), max(updated_at) FROM tasks GROUP BY state",
     "SELECT count(*) FROM task_links",
     "SELECT state, count(*), max(id) FROM escalations GROUP BY state",
     "SELECT count(*), max(id) FROM decisions WHERE about <> '' AND state = 'answered' AND NOT applied",

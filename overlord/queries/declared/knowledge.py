@@ -18,9 +18,9 @@ from overlord.domain.text.plain import count
 from overlord.domain.view.span import Bold, Command, Span
 from overlord.domain.view.view import Bullets, Note, Paragraph, Part, Table, View
 from overlord.queries.look import Look
+from overlord.queries.portfolio import troubles
 from overlord.queries.query import Cell, Query
 from overlord.store.knowledge import notes
-from overlord.store.portfolio import files
 
 MOST = 200
 """Notes that are listed at once."""
@@ -141,7 +141,7 @@ def _read(look: Look, arguments: OfKnowledge) -> Knowledge:
         )
     else:
         found = notes.listed(look.connection, state, space=space, kind=kind, limit=MOST + 1)
-    totals = notes.counts(look.connection)
+    totals = notes.counts(look.connection, spaces=look.spaces)
     return Knowledge(
         notes=tuple(map(note_view, found[:MOST])),
         counting=totals.get(NoteState.ACTIVE, 0),
@@ -149,7 +149,7 @@ def _read(look: Look, arguments: OfKnowledge) -> Knowledge:
         more=len(found) > MOST,
         files=tuple(
             FileTrouble(path=file.path, trouble=file.trouble)
-            for file in files.troubled(look.connection)
+            for file in troubles(look, space or "")
             if _IN_FILES in file.path
         ),
     )

@@ -3,7 +3,7 @@
 import json
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import datetime
 
@@ -215,9 +215,11 @@ def mark_checked(connection: sqlite3.Connection, number: int, *, at: datetime) -
     update(connection, "notes", number, {"checked_at": at})
 
 
-def counts(connection: sqlite3.Connection) -> dict[str, int]:
-    """How many notes there are in each state."""
-    rows = connection.execute("SELECT state, count(*) AS many FROM notes GROUP BY state")
+def counts(connection: sqlite3.Connection, *, spaces: Collection[str] = ()) -> dict[str, int]:
+    """How many notes there are in each state: in all repositories, or in some and those of all."""
+    where = f"WHERE space = '' OR space COLLATE NOCASE IN ({', '.join('?' * len(spaces))})" if spaces else ""
+    query = f"SELECT state, count(*) AS many FROM notes {where} GROUP BY state"  # noqa: S608 - marks
+    rows = connection.execute(query, tuple(spaces))
     return {row["state"]: row["many"] for row in rows}
 
 

@@ -10,6 +10,8 @@ from overlord.store.rows import insert, select, update
 
 FACT = "fact"
 """What begins one where something happened."""
+PERSON = "person"
+"""What begins one that somebody asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +20,7 @@ class Cycle:
 
     id: int
     trigger: str
-    """What began it: `schedule`, `fact`, `person`, `start`."""
+    """What began it: `schedule`, `fact`, `person`."""
     actor: str
     asked_at: datetime
     ran_at: datetime | None = None
@@ -31,11 +33,14 @@ class Cycle:
 
 
 def ask(connection: sqlite3.Connection, *, trigger: str, actor: str, at: datetime) -> Cycle:
-    """Have one run; one that is asked for and has not run is enough."""
+    """Have one run; one that is asked for and has not run is enough, and is a person's once a person asks: theirs goes through every
+    repository, whatever its schedule."""
     query = "SELECT * FROM portfolio_cycles WHERE ran_at IS NULL ORDER BY id LIMIT 1"
     waiting = select(connection, Cycle, query)
     if waiting:
-        return waiting[0]
+        if trigger == PERSON and waiting[0].trigger != PERSON:
+            update(connection, "portfolio_cycles", waiting[0].id, {"trigger": trigger, "actor": actor})
+        return get(connection, waiting[0].id)
     columns = {"trigger": trigger, "actor": actor, "asked_at": at}
     return get(connection, insert(connection, "portfolio_cycles", columns))
 

@@ -3,9 +3,10 @@
 import sqlite3
 from datetime import datetime
 
+from overlord.domain.event import EventName
 from overlord.domain.portfolio.initiative import Initiative
 from overlord.domain.portfolio.task import Task, TaskState
-from overlord.store import decisions
+from overlord.store import decisions, jobs
 from overlord.store.bootstrap import issue_requests
 from overlord.store.portfolio import escalations, tasks
 from overlord.store.spaces import work_requests
@@ -16,7 +17,7 @@ GIVEN_UP = "the task was given up before its issue was opened"
 def end_initiative(
     connection: sqlite3.Connection, initiative: Initiative, *, at: datetime, actor: str
 ) -> None:
-    """What belongs to an initiative that has ended ends with it. A task that is worked on goes on to its end."""
+    """What belongs to an initiative that has ended ends with it, its planning too. A task that is worked on goes on to its end."""
     reason = f"its initiative is {initiative.state}"
     for task in tasks.of_initiative(connection, initiative.id):
         if task.state in (TaskState.PROPOSED, TaskState.PENDING):
@@ -28,6 +29,10 @@ def end_initiative(
         if escalation.is_open and escalation.task_id is None:
             escalations.withdraw(connection, escalation.id, reason=reason, at=at)
     close_questions(connection, initiative.ref, at=at)
+    if initiative.issue_number is not None:
+        lead = jobs.live_for(connection, initiative.space, initiative.issue_number)
+        if lead is not None:
+            jobs.move(connection, lead.id, EventName.DROPPED, at=at, actor=actor, reason=reason)
 
 
 def end_task(connection: sqlite3.Connection, task: Task, *, at: datetime) -> None:

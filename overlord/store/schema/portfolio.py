@@ -219,7 +219,6 @@ PORTFOLIO = (
         text TEXT NOT NULL
     ) STRICT, WITHOUT ROWID""",
     "CREATE INDEX wishes_of_issues ON wishes (space, number)",
-    "CREATE INDEX jobs_of_issues ON jobs (space, issue_number)",
     "ALTER TABLE decisions ADD COLUMN about TEXT NOT NULL DEFAULT ''",
     "CREATE INDEX decisions_about ON decisions (about) WHERE about <> ''",
     # An approved plan ends the job that made it.
@@ -233,5 +232,6 @@ PORTFOLIO = (
         seq INTEGER NOT NULL REFERENCES ledger (seq),
         PRIMARY KEY (about, seq)
     ) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX ledger_about_by_number ON ledger_about (seq)",
     "CREATE INDEX jobs_by_issue ON jobs (space, issue_number)",
 )

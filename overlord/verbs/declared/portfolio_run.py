@@ -13,8 +13,6 @@ from overlord.store.portfolio import cycles
 from overlord.verbs.right import Right
 from overlord.verbs.verb import Context, Done, Verb
 
-TRIGGER = "person"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortfolioRun:
@@ -22,7 +20,7 @@ class PortfolioRun:
 
 
 def _act(context: Context, _arguments: PortfolioRun) -> Done:
-    cycles.ask(context.connection, trigger=TRIGGER, actor=context.actor, at=context.at)
+    cycles.ask(context.connection, trigger=cycles.PERSON, actor=context.actor, at=context.at)
     return Done(text="The portfolio is gone through now", hint=hint(CommandRef("portfolio"), " shows it"))
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from overlord.domain.decision import Decision, DecisionKind, Subject, Verb
+from overlord.domain.decision import Audience, Decision, DecisionKind, Subject, Verb
 from overlord.domain.portfolio.initiative import InitiativeSource, InitiativeState
 from overlord.domain.portfolio.priority import Priority
 from overlord.domain.portfolio.task import AddressedCriterion, TaskState
@@ -104,6 +104,7 @@ class Ask:
     verbs: tuple[Verb, ...]
     blocks: str = ""
     options: tuple[str, ...] = ()
+    audience: Audience = Audience.WRITER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

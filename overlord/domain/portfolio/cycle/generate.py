@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from hashlib import sha256
 
-from overlord.domain.decision import DecisionKind, Subject, Verb
+from overlord.domain.decision import Audience, DecisionKind, Subject, Verb
 from overlord.domain.portfolio.cycle.action import Action, Ask, ChangeTask, OpenInitiative
 from overlord.domain.portfolio.files.goals import Goal
 from overlord.domain.portfolio.initiative import OPEN, InitiativeSource, InitiativeState
@@ -175,4 +175,5 @@ def _conflicts(view: PortfolioView) -> Iterator[Action]:
                 title=conflict.title,
                 body=conflict.text,
                 verbs=(Verb.REPLY, Verb.KEEP),
+                audience=Audience.APPROVER,
             )
