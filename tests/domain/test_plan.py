@@ -196,7 +196,10 @@ def test_the_gate_shows_what_is_new_changed_and_cancelled_in_the_order_of_the_wo
     draft = a_draft(
         KeptTask(number=3, is_new=True, planned=planned("Task number 3")),
         KeptTask(
-            number=1, is_new=False, planned=planned("Changed", blocked_by=(1,)), base=content_digest(pending)
+            number=1,
+            is_new=False,
+            planned=planned("Changed", blocked_by=(1,)),
+            base=content_digest(pending, ()),
         ),
     )
     found = lines(draft, [pending, gone, new, young], [TaskLink(blocker_id=11, blocked_id=12)])
@@ -212,11 +215,36 @@ def test_the_gate_shows_what_is_new_changed_and_cancelled_in_the_order_of_the_wo
 
 def test_a_persons_edit_of_a_task_that_the_plan_changes_stands() -> None:
     before = a_task(1)
-    draft = a_draft(KeptTask(number=1, is_new=False, planned=planned("Changed"), base=content_digest(before)))
+    draft = a_draft(
+        KeptTask(number=1, is_new=False, planned=planned("Changed"), base=content_digest(before, ()))
+    )
     [line] = lines(draft, [replace(before, subject="A person's")], [])
     assert line.subject == "A person's"
     [line] = lines(draft, [replace(before, waits="for i3.9", updated_at=later(99))], [])
     assert line.subject == "Changed", "what Overlord itself notes of a task is no edit"
+
+
+def test_a_persons_edit_of_what_a_task_waits_for_stands() -> None:
+    one, two = a_task(1), a_task(2)
+    draft = a_draft(
+        *(
+            KeptTask(
+                number=item.number, is_new=False, planned=planned(item.subject), base=content_digest(item, ())
+            )
+            for item in (one, two)
+        )
+    )
+    found = lines(draft, [one, two], [TaskLink(blocker_id=one.id, blocked_id=two.id)])
+    assert [item.waits_for for item in found] == [(), (1,)]
+
+
+def test_work_that_a_session_came_upon_is_shown_as_the_plan_takes_it_in() -> None:
+    found = a_task(1, state=TaskState.PROPOSED)
+    draft = a_draft(
+        KeptTask(number=1, is_new=False, planned=planned("By the plan"), base=content_digest(found, ()))
+    )
+    [line] = lines(draft, [found], [])
+    assert (line.subject, line.is_) == ("By the plan", "new")
 
 
 def test_a_task_in_another_repository_is_told_at_the_gate() -> None:
@@ -231,7 +259,7 @@ def test_a_draft_that_changes_nothing_is_known_by_that() -> None:
             number=1,
             is_new=False,
             planned=planned("Task number 1", acceptance_criteria=("it is there",)),
-            base=content_digest(a_task(1)),
+            base=content_digest(a_task(1), ()),
         ),
         base_text=f"{TEXT}\n",
     )

@@ -1,7 +1,7 @@
 """A plan that waits for a person: what it will make of the initiative's tasks, in the order in which they can be done."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -74,31 +74,31 @@ class PlanLine:
     """`new`, `changed`, `as it is`, `in progress`, `done` or `to be cancelled`."""
 
 
-def content_digest(task: Task) -> str:
-    """Of what people and plans say of a task."""
+def content_digest(task: Task, blockers: Collection[int]) -> str:
+    """Of what people and plans say of a task, with the rows of those it waits for."""
     told = [task.subject, task.description, task.acceptance_criteria, task.priority, task.labels, task.paths]
-    return sha256(json.dumps(told).encode()).hexdigest()[:16]
+    return sha256(json.dumps([*told, *sorted(blockers)]).encode()).hexdigest()[:16]
 
 
-def is_a_persons(kept: KeptTask, task: Task) -> bool:
-    """Whether a person changed a task after the plan was proposed that changes it: their word stands."""
-    return content_digest(task) != kept.base
+def is_a_persons(kept: KeptTask, task: Task, blockers: Collection[int]) -> bool:
+    """Whether a person changed a task, or what it waits for, after the plan was proposed that changes it: their word stands."""
+    return content_digest(task, blockers) != kept.base
 
 
 def lines(draft: PlanDraft, tasks: Sequence[Task], links: Sequence[TaskLink]) -> tuple[PlanLine, ...]:
     """All tasks of the initiative that are not cancelled, as they will be, those first that can be done first."""
     numbers = {item.id: item.number for item in tasks}
-    waits = {
-        numbers[blocked]: tuple(sorted(numbers[row] for row in blockers if row in numbers))
-        for blocked, blockers in graph_of((item.blocker_id, item.blocked_id) for item in links).items()
-        if blocked in numbers
-    }
+    graph = graph_of((item.blocker_id, item.blocked_id) for item in links)
     kept = {item.number: item for item in draft.tasks}
     found = list[PlanLine]()
     for task in tasks:
         if task.state is TaskState.CANCELLED or _is_of_nobody(task, kept):
             continue
-        found.append(_line(draft, task, kept.get(task.number), waits.get(task.number, ())))
+        blockers = graph.get(task.id, set())
+        waits = tuple(sorted(numbers[row] for row in blockers if row in numbers))
+        item = kept.get(task.number)
+        is_settled = item is None or item.is_new or is_a_persons(item, task, blockers)
+        found.append(_line(draft, task, item, waits, is_settled=is_settled))
     return in_order(found)
 
 
@@ -107,11 +107,14 @@ def _is_of_nobody(task: Task, kept: Mapping[int, KeptTask]) -> bool:
     return task.state is TaskState.PROPOSED and task.number not in kept
 
 
-def _line(draft: PlanDraft, task: Task, kept: KeptTask | None, waits: tuple[int, ...]) -> PlanLine:
+def _line(
+    draft: PlanDraft, task: Task, kept: KeptTask | None, waits: tuple[int, ...], *, is_settled: bool
+) -> PlanLine:
+    """`is_settled`: its row says already what it is to be."""
     as_it_is = _of_row(task, waits, _state(draft, task, kept))
-    if kept is None or kept.is_new or task.state is not TaskState.PENDING or is_a_persons(kept, task):
+    if kept is None or is_settled or task.state not in (TaskState.PENDING, TaskState.PROPOSED):
         return as_it_is
-    planned = kept.planned
+    planned, state = kept.planned, "new" if task.state is TaskState.PROPOSED else "changed"
     changed = PlanLine(
         number=task.number,
         ref=task.ref,
@@ -123,9 +126,9 @@ def _line(draft: PlanDraft, task: Task, kept: KeptTask | None, waits: tuple[int,
         paths=planned.paths,
         space=task.space,
         waits_for=blockers_of(draft, kept),
-        is_="changed",
+        is_=state,
     )
-    plain = _of_row(task, waits, "changed")
+    plain = _of_row(task, waits, state)
     return as_it_is if changed == plain else changed
 
 

@@ -5,11 +5,12 @@ The briefing is some lines of Overlord's own; everything in it that others wrote
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from minion.protocol import KnownNote, PortfolioBrief, PortfolioTool, TaskText
 from overlord.domain.job import Job
+from overlord.domain.portfolio.graph import Graph, graph_of
 from overlord.domain.portfolio.initiative import Initiative
 from overlord.domain.portfolio.task import Task, TaskState
 from overlord.domain.text.plain import count, plain_line
@@ -45,22 +46,21 @@ def _of_lead(connection: sqlite3.Connection, lead: PortfolioBrief) -> PortfolioB
 
 def _of_job(connection: sqlite3.Connection, job: Job) -> PortfolioBrief | None:
     task = tasks.of_issue(connection, job.space, job.issue.number)
-    about = (job.issue.title, job.issue.body)
-    notes = recall(connection, job.space, about)
     if task is None:
         person = _person(connection)
         return PortfolioBrief(briefing="", initiative="", person=person) if person else None
+    notes = recall(connection, job.space, (job.issue.title, job.issue.body))
     initiative = initiatives.get(connection, task.initiative_id)
     others = [item for item in tasks.of_initiative(connection, initiative.id) if item.id != task.id]
     refs = {item.id: item.ref for item in (*others, task)}
-    blocked = {link.blocked_id: link.blocker_id for link in tasks.links(connection, initiative.id)}
+    waits = graph_of((link.blocker_id, link.blocked_id) for link in tasks.links(connection, initiative.id))
     return PortfolioBrief(
         briefing=spawn_briefing(connection, initiative, task, others, notes),
         initiative=f'{initiative.ref} "{plain_line(initiative.title, limit=200)}"',
         goal=initiative.goal,
         plan=plan_of(connection, initiative),
-        task=_told(task, refs, blocked),
-        tasks=tuple(_told(item, refs, blocked) for item in others[-MOST_OTHERS:]),
+        task=_told(task, refs, waits),
+        tasks=tuple(_told(item, refs, waits) for item in others[-MOST_OTHERS:]),
         notes=notes,
         resolved=resolved_for(connection, initiative.id, task.id),
         person=_person(connection),
@@ -68,15 +68,14 @@ def _of_job(connection: sqlite3.Connection, job: Job) -> PortfolioBrief | None:
     )
 
 
-def _told(task: Task, refs: dict[int, str], blocked: dict[int, int]) -> TaskText:
-    blocker = blocked.get(task.id)
+def _told(task: Task, refs: Mapping[int, str], waits: Graph) -> TaskText:
     return TaskText(
         ref=task.ref,
         subject=task.subject,
         state=task.state,
         description=task.description,
         acceptance_criteria=task.acceptance_criteria,
-        blocked_by=(refs[blocker],) if blocker in refs else (),
+        blocked_by=tuple(refs[row] for row in sorted(waits.get(task.id, ())) if row in refs),
         waits=task.waits,
     )
 

@@ -22,7 +22,7 @@ def ask_elsewhere(
 ) -> None:
     """Have those asked who decide where a new task, or one that the plan changes to these fields before it is begun, is to be done."""
     is_changed = any(getattr(task, name) != value for name, value in fields.items())
-    if task.state is TaskState.PENDING and is_changed:
+    if task.state in (TaskState.PENDING, TaskState.PROPOSED) and is_changed:
         reason = "an approved plan of another repository changes it"
         changes = {**fields, "state": TaskState.PROPOSED}
         task = tasks.change(connection, task.id, at=at, actor=actor, reason=reason, **changes)

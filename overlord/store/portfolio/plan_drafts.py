@@ -2,33 +2,27 @@
 
 import sqlite3
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from minion.protocol import PlannedTask
 from overlord.domain.event import EventName
 from overlord.domain.portfolio.files import layout
+from overlord.domain.portfolio.graph import Graph, graph_of
 from overlord.domain.portfolio.initiative import Initiative, InitiativeState
 from overlord.domain.portfolio.plan import PlanFound, PlanGround
 from overlord.domain.portfolio.plan_draft import (
     KeptTask,
     PlanDraft,
     PlanLine,
-    blockers_of,
     content_digest,
     digest_of,
-    is_a_persons,
-    is_left_out,
     lines,
     to_do,
 )
 from overlord.domain.portfolio.plan_task import folded
-from overlord.domain.portfolio.priority import Priority
 from overlord.domain.portfolio.task import Task, TaskState
-from overlord.errors import Refused
-from overlord.store.portfolio import files, initiatives, tasks
-from overlord.store.portfolio.elsewhere import ask_elsewhere
+from overlord.store.portfolio import files, initiatives, planned_tasks, tasks
 from overlord.store.rows import select, to_column
 
 
@@ -147,7 +141,7 @@ def keep(
             session_id=session_id,
             still_holds=found.still_holds,
         )
-        _link_new(connection, draft, at=at)
+        planned_tasks.link_new(connection, draft, at=at)
     _put(connection, draft)
     return draft
 
@@ -181,11 +175,9 @@ def _kept(
     for planned in found.tasks:
         there = present.get(planned.task) if planned.task else by_subject.get(folded(planned.subject))
         if there is not None and there.number not in before:
-            kept.append(
-                KeptTask(number=there.number, is_new=False, planned=planned, base=content_digest(there))
-            )
+            kept.append(KeptTask(number=there.number, is_new=False, planned=planned))
             continue
-        fields = _fields(planned, initiative.space)
+        fields = planned_tasks.fields_of(planned, initiative.space)
         if there is not None and there.number not in used:
             row = tasks.change(connection, there.id, at=at, actor=f"session:{session_id}", **fields)
         else:
@@ -195,19 +187,14 @@ def _kept(
     for task in before.values():
         if task.number not in used:
             _forget(connection, task, at=at)
-    return tuple(kept)
+    waits = graph_of(
+        (row.blocker_id, row.blocked_id) for row in tasks.links(connection, initiative.id)
+    )  # as they are once nobody waits for what is forgotten
+    return tuple(item if item.is_new else _on_base(item, present[item.number], waits) for item in kept)
 
 
-def _fields(planned: PlannedTask, own: str) -> dict[str, Any]:
-    return {
-        "subject": planned.subject,
-        "description": planned.description,
-        "acceptance_criteria": planned.acceptance_criteria,
-        "priority": Priority(planned.priority),
-        "labels": planned.labels,
-        "paths": planned.paths,
-        "space": planned.repository or own,
-    }
+def _on_base(item: KeptTask, task: Task, waits: Graph) -> KeptTask:
+    return replace(item, base=content_digest(task, waits.get(task.id, ())))
 
 
 def _added(
@@ -243,16 +230,6 @@ def _forget(connection: sqlite3.Connection, task: Task, *, at: datetime) -> None
     query = "SELECT 1 FROM escalations WHERE task_id = ?"
     if connection.execute(query, (task.id,)).fetchone() is None:
         connection.execute("DELETE FROM tasks WHERE id = ?", (task.id,))
-
-
-def _link_new(connection: sqlite3.Connection, draft: PlanDraft, *, at: datetime) -> None:
-    present = {item.number: item for item in tasks.of_initiative(connection, draft.initiative_id)}
-    new = [item for item in draft.tasks if item.is_new]
-    for item in new:
-        tasks.link(connection, present[item.number], (), at=at)
-    for item in new:
-        blockers = [present[number] for number in blockers_of(draft, item)]
-        tasks.link(connection, present[item.number], blockers, at=at)
 
 
 def _put(connection: sqlite3.Connection, draft: PlanDraft) -> None:
@@ -306,7 +283,7 @@ def accept(
     shown = lines_of(connection, draft)
     initiative = initiatives.get(connection, draft.initiative_id)
     digest, number = digest_of(draft.text, shown), to_do(shown)
-    trouble = _accept_tasks(connection, draft, elsewhere, actor=actor, at=at)
+    trouble = planned_tasks.accept(connection, draft, elsewhere, actor=actor, at=at)
     state = initiative.state
     if state is not InitiativeState.PAUSED:
         state = InitiativeState.ACTIVE
@@ -326,58 +303,6 @@ def accept(
     statement = "UPDATE plan_drafts SET approved_at = ?, is_written = 0 WHERE job_id = ?"
     connection.execute(statement, (to_column(at), draft.job_id))
     return Accepted(initiative=changed, tasks=number)
-
-
-def _accept_tasks(
-    connection: sqlite3.Connection,
-    draft: PlanDraft,
-    elsewhere: Collection[str],
-    *,
-    actor: str,
-    at: datetime,
-) -> str:
-    """Take its tasks over; what could not be, in words."""
-    kept = {item.number: item for item in draft.tasks}
-    initiative = initiatives.get(connection, draft.initiative_id)
-    for task in tasks.of_initiative(connection, draft.initiative_id):
-        item = kept.get(task.number)
-        if item is not None and task.space in elsewhere:
-            is_theirs = item.is_new or is_a_persons(item, task)
-            fields = {} if is_theirs else _fields(item.planned, task.space) | {"space": task.space}
-            ask_elsewhere(connection, initiative, task, fields, actor=actor, at=at)
-        elif task.state is TaskState.PROPOSED and item is not None:
-            reason = "the plan was approved"
-            tasks.change(connection, task.id, at=at, actor=actor, reason=reason, state=TaskState.PENDING)
-        elif task.state is not TaskState.PENDING:
-            continue
-        elif item is None and is_left_out(draft, task):
-            _cancel(connection, task, actor=actor, at=at)
-        elif item is not None and not item.is_new and not is_a_persons(item, task):
-            fields = {name: value for name, value in _fields(item.planned, "").items() if name != "space"}
-            tasks.change(connection, task.id, at=at, actor=actor, **fields)
-    return _link_changed(connection, draft, at=at)
-
-
-def _cancel(connection: sqlite3.Connection, task: Task, *, actor: str, at: datetime) -> None:
-    reason = "the approved plan leaves it out"
-    tasks.change(connection, task.id, at=at, actor=actor, reason=reason, state=TaskState.CANCELLED)
-    connection.execute("DELETE FROM task_links WHERE blocker_id = ?", (task.id,))  # nobody waits for it
-
-
-def _link_changed(connection: sqlite3.Connection, draft: PlanDraft, *, at: datetime) -> str:
-    """What tasks that were there before wait for, by the plan."""
-    present = {item.number: item for item in tasks.of_initiative(connection, draft.initiative_id)}
-    troubles = list[str]()
-    for item in draft.tasks:
-        task = present.get(item.number)
-        if task is None or item.is_new or task.state is not TaskState.PENDING:
-            continue
-        blockers = [present[number] for number in blockers_of(draft, item) if number in present]
-        try:
-            tasks.link(connection, task, blockers, at=at)
-        except Refused as error:
-            troubles.append(str(error))
-    return "; ".join(troubles)
 
 
 def edited(connection: sqlite3.Connection, known: Collection[Initiative]) -> frozenset[int]:

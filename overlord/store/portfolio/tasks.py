@@ -238,6 +238,13 @@ def _unlink(connection: sqlite3.Connection, blocker_id: int, blocked_id: int) ->
     connection.execute("DELETE FROM task_links WHERE blocker_id = ? AND blocked_id = ?", pair)
 
 
+def unlink_all(connection: sqlite3.Connection, task_id: int) -> None:
+    """Nobody waits for this one any more."""
+    query = "SELECT blocked_id FROM task_links WHERE blocker_id = ?"
+    for row in connection.execute(query, (task_id,)).fetchall():
+        _unlink(connection, task_id, row["blocked_id"])
+
+
 def link(
     connection: sqlite3.Connection,
     task: Task,
