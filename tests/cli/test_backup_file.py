@@ -330,9 +330,19 @@ def test_the_portfolios_files_are_in_it_and_come_back(
     assert "and 8 files of the portfolio." in said.out
     assert "Not in it, as they cannot be read (put plain files in their places): USER.md." in said.out
     (new := tmp_path / "new").mkdir()
-    lay_down(new, {"IDENTITY.md": "You are quick.\n", "daily/2026-03-02.md": "# Monday\n"})
+    lay_down(
+        new,
+        {
+            "IDENTITY.md": "You are quick.\n",
+            "knowledge/decisions.md": "- Kafka\n",
+            "knowledge/decisions.md.before-restore": "- Files\n",
+            "daily/2026-03-02.md": "# Monday\n",
+        },
+    )
     assert overlord("restore", str(tmp_path / "one.tar.gz"), "--home", str(new)).code == 0
     assert {name: (new / name).read_text() for name in PORTFOLIO} == PORTFOLIO
     assert (new / "IDENTITY.md.before-restore").read_text() == "You are quick.\n"
+    aside = [path.read_text() for path in sorted((new / "knowledge").glob("decisions.md.before-*"))]
+    assert aside == ["- Files\n", "- Kafka\n"]
     assert sorted(path.name for path in (new / "daily").iterdir()) == ["2026-03-02.md"]
     assert not (new / "spaces/acme/calc/notes.txt").exists()

@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 
 from overlord.adapters.git.history import History, mirror_of
@@ -153,7 +153,8 @@ def _history(staging: Home, space: str) -> History:
 def _keep_aside(place: Path, new: Path) -> None:
     """What people wrote there before is lost by no restore."""
     if place.is_symlink() or (place.is_file() and place.read_bytes() != new.read_bytes()):
-        names = (f"{place.name}.before-restore{number}" for number in ("", *(f"-{n}" for n in count(2))))
+        first = f"{place.name}.before-restore"
+        names = chain([first], (f"{first}-{number}" for number in count(2)))
         place.rename(next(free for name in names if not (free := place.with_name(name)).exists()))
 
 
