@@ -23,6 +23,7 @@ from minion.agent_choice import AgentChoice as AgentChoice  # noqa: PLC0414
 from minion.agent_choice import McpServer as McpServer  # noqa: PLC0414
 from minion.agent_choice import acp_command as acp_command  # noqa: PLC0414
 from minion.agent_choice import read_agent_name as read_agent_name  # noqa: PLC0414
+from minion.discipline import DisciplineTask as DisciplineTask  # noqa: PLC0414
 from minion.encoding import decode as decode  # noqa: PLC0414
 from minion.encoding import encode as encode  # noqa: PLC0414
 from minion.event import Event as Event  # noqa: PLC0414
@@ -357,6 +358,7 @@ class Brief:
     agent: AgentChoice = field(default_factory=AgentChoice)  # the program that works in it
     mcp: tuple[McpServer, ...] = ()  # servers of tools it is offered beside its own
     portfolio: PortfolioBrief | None = None  # what the portfolio says to it: initiative, task, notes
+    discipline: DisciplineTask | None = None  # what another agent asked for over MCP, in place of an issue
 
 
 class Outcome(StrEnum):
@@ -388,5 +390,6 @@ class Report:
         ""  # for `blocked`: why it is handed up, of `needs_escalation` and the brief's `terms.events`
     )
     answer: str = (
-        ""  # to a consultation: {"choice": …, "text": …, "patterns": […], "assignments": {…}} as JSON
+        ""  # to a consultation: {"choice": …, "text": …, "patterns": […], "assignments": {…}} as JSON; of a discipline its result:
+        # {"status": …, "phase": …, "skill": …, "file_path": …, "runner_output": …, "verified": …, "message": …}
     )

@@ -159,6 +159,15 @@ class Failpoint(StrEnum):
     FILES_READ = "files_read"
     DAY_BRIEFED = "day_briefed"
 
+    CALL_REQUESTED = "call_requested"
+    CALL_PREPARED = "call_prepared"
+    CALL_STARTED = "call_started"
+    CALL_COLLECTED = "call_collected"
+    CALL_VERIFIED = "call_verified"
+    CALL_ENDED = "call_ended"
+    CALL_CANCELLED = "call_cancelled"
+    HISTORY_APPENDED = "history_appended"
+
     PULL_REVIEWED = "pull_vetted"
     SKILL_READ = "skill_read"
     SKILL_REVIEW_SENT = "vetting_told"

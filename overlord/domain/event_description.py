@@ -278,6 +278,15 @@ _SENTENCES: Mapping[E, _Sentence] = {
     ),
     E.ENVIRONMENT_REMOVED: lambda d: f"the environment {str(d['environment'])[:12]} was removed",
     **PORTFOLIO,
+    E.CALL_REQUESTED: lambda d: f"{d['discipline']} was called in {d['space']} ({d['call']})",
+    E.CALL_ENDED: lambda d: (
+        f"{d['discipline']} ended ({d['call']}): {d['status']}, {'verified' if d['verified'] else 'not verified'}"
+    ),
+    E.CALL_CANCELLED: lambda d: f"{d['discipline']} ({d['call']}) was cancelled",
+    E.HISTORY_APPENDED: lambda d: (
+        f"session {d['session']} in {d['space']} was told of {d['phase']}: {d['status']}"
+    ),
+    E.TRAINING_WRITTEN: lambda d: f"{_number(d['records'], 'record')} of training data written",
     E.CHAT_REFUSED: lambda d: f"somebody in the chat was refused: {d['reason']}",
     E.PAGE_REFUSED: lambda d: f"somebody on the page was refused {d['verb']}: {d['reason']}",
     E.COMMENT_REFUSED: lambda d: f"a command at #{d['number']} was refused: {d['reason']}",

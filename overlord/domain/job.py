@@ -96,6 +96,7 @@ _BETWEEN: Mapping[JobState, Mapping[E, JobState]] = {
 _FROM_ANY_OPEN: Mapping[E, JobState] = {
     E.MERGED: S.COMPLETED,
     E.PLAN_ACCEPTED: S.COMPLETED,
+    E.CALL_ENDED: S.COMPLETED,
     E.STOPPED: S.CANCELLED,
     E.DROPPED: S.CANCELLED,
     E.TAKEN_OVER: S.CANCELLED,
@@ -219,7 +220,15 @@ class Job:
         return self.head_sha or NO_COMMIT
 
     @property
+    def call_number(self) -> int | None:
+        """The call of a discipline that it works on, which has no issue at the forge; None for every other job."""
+        return -self.issue.number if self.issue.number < 0 else None
+
+    @property
     def issue_ref(self) -> str:
+        """What it works on, for people: `acme/calc#7`, and `acme/calc c3` for a call."""
+        if (number := self.call_number) is not None:
+            return f"{self.space} c{number}"
         return f"{self.space}#{self.issue.number}"
 
     @property

@@ -86,7 +86,11 @@ def look(
     live = sessions.live_ids(connection)
     able = _Able.read(connection, parts, summaries, flags, delayed=delayed, live=live)
     steps = [summary.id for summary in summaries if summary.id in retried or able.is_due(summary, at)]
-    behind = [summary.id for summary in summaries if summary.projected != projection_key(summary)]
+    behind = [
+        summary.id
+        for summary in summaries
+        if not summary.is_call and summary.projected != projection_key(summary)
+    ]
     return Due(
         open_ids=frozenset(summary.id for summary in summaries),
         steps=jobs.of_ids(connection, steps),
@@ -157,7 +161,7 @@ def _next_in_line(  # noqa: PLR0917
     pause or an answer and do not say so yet.
     """
     asking = untested.waiting_jobs(connection)
-    without_pull = initiatives.planning_jobs(connection)
+    without_pull = {*initiatives.planning_jobs(connection), *(item.id for item in summaries if item.is_call)}
     pulls = Counter(
         summary.space
         for summary in summaries

@@ -21,6 +21,7 @@ from overlord.engine.chat import briefing, handle_requests, home_tab, message_pr
 from overlord.engine.contracts import plan_gate
 from overlord.engine.conversation import issue_receipts, message_receipts
 from overlord.engine.delivery import deliver
+from overlord.engine.disciplines import call_step
 from overlord.engine.due import Due
 from overlord.engine.evaluation import evaluate
 from overlord.engine.hooks import observe
@@ -283,7 +284,8 @@ class Tick:
                 Failpoint.JOB_EXPIRED, partial(_expire, job_id=job.id, at=self._parts.clock.now())
             )
             return Progress.MOVED
-        step = STEPS.get(job.state)  # a job in review moves by what a poll of its repository sees
+        # A job in review moves by what a poll of its repository sees.
+        step = STEPS.get(job.state) if job.call_number is None else call_step.step
         return await step(self._parts.still(), job) if step else Progress.IDLE
 
     def _is_outlived(self, job: Job) -> bool:

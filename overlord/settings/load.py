@@ -19,6 +19,7 @@ from overlord.domain.text.reference import is_full_name
 from overlord.errors import SettingsError
 from overlord.settings.agents import AgentsByName, McpName, McpSettings
 from overlord.settings.chat import Briefing, Slack
+from overlord.settings.disciplines import Disciplines, check_named
 from overlord.settings.env import ENVIRONMENT, check_socket_path, from_environment, home_of, reason_of
 from overlord.settings.file import RawSettings, found_at, has_at, merged_over, put_at, read_yaml
 from overlord.settings.hooks import HooksSettings
@@ -96,6 +97,7 @@ class Settings(Section):
     model: ModelEndpoint
     endpoints: dict[str, SpareEndpoint]
     models: dict[str, Annotated[tuple[Candidate, ...], Field(min_length=1)]]
+    discipline_models: dict[str, str]
     retries: Retries
     prices: dict[str, PriceRow]
     forge: ForgeEndpoint
@@ -111,6 +113,7 @@ class Settings(Section):
     portfolio: Portfolio
     autonomy: Autonomy
     hooks: HooksSettings
+    disciplines: Disciplines
     docker: DockerEngine
     process: ProcessSessions
     agent: str
@@ -180,6 +183,7 @@ class Settings(Section):
         for key, model in asked.items():
             if model not in self.models:
                 raise ValueError(f"{key}: models.yaml has no {model!r}; it has {', '.join(self.models)}")
+        check_named(self.discipline_models, self.models)
         return self
 
     def model_post_init(self, _context: Any) -> None:

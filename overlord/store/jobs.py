@@ -145,11 +145,13 @@ class JobSummary:
     projected: str
     expires_at: datetime
     is_urgent: bool
+    is_call: bool
+    """Whether it works on a discipline's call, which has no issue and brings no pull request."""
 
 
 def summaries(connection: sqlite3.Connection) -> list[JobSummary]:
     """Every open job, oldest first."""
-    query = """SELECT id, space, state, reason, pull_number, projected, expires_at, is_urgent
+    query = """SELECT id, space, state, reason, pull_number, projected, expires_at, is_urgent, issue_number < 0
                FROM jobs WHERE is_open ORDER BY id"""
     return [
         JobSummary(
@@ -161,8 +163,11 @@ def summaries(connection: sqlite3.Connection) -> list[JobSummary]:
             projected=projected,
             expires_at=datetime.fromisoformat(expires_at),
             is_urgent=bool(is_urgent),
+            is_call=bool(is_call),
         )
-        for number, space, state, reason, pull, projected, expires_at, is_urgent in connection.execute(query)
+        for number, space, state, reason, pull, projected, expires_at, is_urgent, is_call in connection.execute(
+            query
+        )
     ]
 
 
@@ -197,7 +202,7 @@ def ids_with_pulls(connection: sqlite3.Connection) -> list[JobId]:
 
 def pulls_taken(connection: sqlite3.Connection, space: str, *, without: int) -> int:
     """How many open jobs of a space, but for one, have a pull request or are on their way to it."""
-    query = """SELECT count(*) FROM jobs WHERE space = ? AND is_open AND id != ? AND (
+    query = """SELECT count(*) FROM jobs WHERE space = ? AND is_open AND id != ? AND issue_number >= 0 AND (
                    pull_number IS NOT NULL
                    OR state IN ('running', 'evaluating', 'delivering')
                    OR EXISTS (SELECT 1 FROM sessions WHERE job_id = jobs.id AND sessions.state != 'ended'))
@@ -258,7 +263,11 @@ def with_remains(connection: sqlite3.Connection) -> list[Job]:
 
 def unprojected_closed(connection: sqlite3.Connection) -> list[Job]:
     """Closed jobs whose last labels and comment may not stand at the forge yet."""
-    return select(connection, Job, "SELECT * FROM jobs WHERE NOT is_open AND projected != state ORDER BY id")
+    return select(
+        connection,
+        Job,
+        "SELECT * FROM jobs WHERE NOT is_open AND projected != state AND issue_number >= 0 ORDER BY id",
+    )
 
 
 def meant(connection: sqlite3.Connection, target: Target) -> Job:

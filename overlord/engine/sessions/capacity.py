@@ -29,7 +29,11 @@ def note_paused(connection: sqlite3.Connection, job_id: JobId) -> bool:
 
 def for_a_pull(connection: sqlite3.Connection, parts: Parts, job: Job) -> bool:
     """Whether a job has a pull request or brings none, or another one may be open in its space beside those there are or will be."""
-    if job.pull_number is not None or job.id in initiatives.planning_jobs(connection):
+    if (
+        job.pull_number is not None
+        or job.call_number is not None
+        or job.id in initiatives.planning_jobs(connection)
+    ):
         return True
     return (
         jobs.pulls_taken(connection, job.space, without=job.id)

@@ -10,6 +10,7 @@ from overlord.store.schema.api_replies import API_REPLIES
 from overlord.store.schema.approvals import APPROVALS, add_functions
 from overlord.store.schema.bootstrap import BOOTSTRAP
 from overlord.store.schema.contracts import CONTRACTS
+from overlord.store.schema.disciplines import DISCIPLINES
 from overlord.store.schema.final_states import FINAL_STATES
 from overlord.store.schema.first import FIRST
 from overlord.store.schema.model_readings import MODEL_READINGS
@@ -28,6 +29,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     BOOTSTRAP,
     AGENTS,
     PORTFOLIO,
+    DISCIPLINES,
 )
 LATEST = len(MIGRATIONS)
 

@@ -1,0 +1,1 @@
+"""Calls of disciplines: from the call to its verified result."""

@@ -1,0 +1,1 @@
+"""Calls of disciplines, and the histories of the sessions they belong to."""

@@ -1,0 +1,203 @@
+"""Calls: asked for once, worked by a job without an issue, ended once with a result, each with its ledger event in the same transaction."""
+
+import sqlite3
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from minion.protocol import Issue
+from overlord.domain.disciplines.call import Call, CallId, CallResult, CallState, read_ref
+from overlord.domain.disciplines.history import HistoryEntry
+from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
+from overlord.domain.job import Job, JobId, JobState
+from overlord.errors import NotFound, Refused
+from overlord.store import jobs, ledger
+from overlord.store.disciplines import history
+from overlord.store.rows import adapter, insert, select, update
+
+LIFETIME = timedelta(hours=24)
+"""The longest that a call may take, whatever holds it up."""
+MOST_OPEN = 20
+"""Calls in one repository at once."""
+
+
+def request(connection: sqlite3.Connection, call: Call, *, base_branch: str, title: str) -> Call:
+    """Keep a new one with the job that works on it. `title` is one line for people. Raises Refused where too many are open."""
+    query = "SELECT count(*) FROM calls WHERE space = ? AND state = ?"
+    if connection.execute(query, (call.space, CallState.OPEN.value)).fetchone()[0] >= MOST_OPEN:
+        raise Refused(
+            f"{MOST_OPEN} calls are open in {call.space} already; wait for one of them, or cancel it"
+        )
+    columns = {
+        name: getattr(call, name)
+        for name in call.__dataclass_fields__
+        if name not in {"id", "arguments", "result"}
+    }
+    columns["arguments"] = adapter(dict).dump_json(dict(call.arguments)).decode()
+    call = replace(call, id=CallId(insert(connection, "calls", columns)))
+    job = _begin_job(connection, call, base_branch=base_branch, title=title)
+    update(connection, "calls", call.id, {"job_id": job.id})
+    data: dict[str, Json] = {
+        "call": call.ref,
+        "discipline": call.discipline,
+        "space": call.space,
+        "session": call.session_key,
+        "base": call.base_sha,
+    }
+    event = LedgerEvent(
+        name=EventName.CALL_REQUESTED, at=call.created_at, actor=call.actor, job_id=job.id, data=data
+    )
+    ledger.append(connection, event)
+    return get(connection, call.id)
+
+
+def _begin_job(connection: sqlite3.Connection, call: Call, *, base_branch: str, title: str) -> Job:
+    """The job of a call: its issue is at no forge, and its number is the call's, negative."""
+    issue = Issue(number=-call.id, title=title, body="", author=call.actor)
+    job = Job(
+        id=JobId(0),
+        space=call.space,
+        issue=issue,
+        state=JobState.QUEUED,
+        branch=f"minion/call-{call.id}",
+        base_branch=base_branch,
+        contract="default",
+        phase=call.kind.phase,
+        created_at=call.created_at,
+        updated_at=call.created_at,
+        expires_at=call.created_at + LIFETIME,
+        base_sha=call.base_sha or None,
+        projected=JobState.QUEUED,
+    )
+    columns = {name: getattr(job, name) for name in job.__dataclass_fields__ if name != "id"}
+    number = insert(connection, "jobs", {**columns, "issue_number": issue.number, "is_open": True})
+    return jobs.get(connection, number)
+
+
+def get(connection: sqlite3.Connection, number: int) -> Call:
+    """Raises NotFound."""
+    found = select(connection, Call, "SELECT * FROM calls WHERE id = ?", number)
+    if not found:
+        raise NotFound(f"there is no call c{number}")
+    return found[0]
+
+
+def named(connection: sqlite3.Connection, ref: str) -> Call:
+    """The call of a handle. Raises NotFound, also for what is no handle."""
+    number = read_ref(ref)
+    if number is None:
+        raise NotFound(f"there is no call {ref[:40]!r}: a handle is c and a number, as c7")
+    return get(connection, number)
+
+
+def of_job(connection: sqlite3.Connection, job: Job) -> Call | None:
+    """The call that a job works on; None for every other job."""
+    return get(connection, job.call_number) if job.call_number is not None else None
+
+
+def open_calls(connection: sqlite3.Connection, space: str = "") -> list[Call]:
+    """Those without a result yet, oldest first; of one repository, or of all."""
+    query = "SELECT * FROM calls WHERE state = 'open' AND (? = '' OR space = ?) ORDER BY id"
+    return select(connection, Call, query, space, space)
+
+
+def latest(connection: sqlite3.Connection, space: str = "", *, limit: int = 50) -> list[Call]:
+    """Newest first; of one repository, or of all."""
+    query = "SELECT * FROM calls WHERE ? = '' OR space = ? ORDER BY id DESC LIMIT ?"
+    return select(connection, Call, query, space, space, limit)
+
+
+def of_session(connection: sqlite3.Connection, space: str, session_key: str) -> list[Call]:
+    """The calls of a caller's session, oldest first. In any repository where `space` is empty."""
+    query = "SELECT * FROM calls WHERE session_key = ? AND (? = '' OR space = ?) ORDER BY id"
+    return select(connection, Call, query, session_key, space, space)
+
+
+def stage(connection: sqlite3.Connection, number: int, words: str) -> None:
+    """Say what it is at; no fact."""
+    update(connection, "calls", number, {"stage": words})
+
+
+def base(connection: sqlite3.Connection, number: int, **columns: object) -> Call:
+    """Write down what it begins on, once that is known: `base_sha`, `branch`."""
+    update(connection, "calls", number, columns)
+    return get(connection, number)
+
+
+def ask_cancel(connection: sqlite3.Connection, number: int, *, actor: str, at: datetime) -> Call:
+    """Have it end without a result. Of one that has ended nothing changes. Raises NotFound."""
+    call = get(connection, number)
+    if call.state is not CallState.OPEN or call.is_cancel_asked:
+        return call
+    update(connection, "calls", number, {"is_cancel_asked": True})
+    data: dict[str, Json] = {"call": call.ref, "discipline": call.discipline}
+    name = EventName.CALL_CANCELLED
+    ledger.append(connection, LedgerEvent(name=name, at=at, actor=actor, job_id=call.job_id, data=data))
+    return get(connection, number)
+
+
+def end(connection: sqlite3.Connection, call: Call, result: CallResult, *, patch: str, at: datetime) -> Call:
+    """Keep its result, add it to its session's history, and end its job: one transaction, once."""
+    assert call.job_id is not None, "every call has a job"
+    data: dict[str, Json] = {
+        "call": call.ref,
+        "discipline": call.discipline,
+        "status": result.status,
+        "verified": result.verified,
+        "evidence": result.evidence,
+        "patch": patch,
+        "base_tree": result.base_tree,
+        "head_tree": result.head_tree,
+    }
+    jobs.move(
+        connection, call.job_id, EventName.CALL_ENDED, at=at, actor=OVERLORD, data=data, reason=result.why
+    )
+    head = connection.execute("SELECT hash FROM ledger ORDER BY seq DESC LIMIT 1").fetchone()[0]
+    update(
+        connection,
+        "calls",
+        call.id,
+        {
+            "state": CallState.ENDED,
+            "stage": "",
+            "result": adapter(CallResult).dump_json(result).decode(),
+            "patch": patch,
+            "ledger_head": head,
+            "ended_at": at,
+        },
+    )
+    if call.session_key:
+        history.append(connection, entry_of(call, result, at=at))
+    return get(connection, call.id)
+
+
+def entry_of(call: Call, result: CallResult, *, at: datetime) -> HistoryEntry:
+    """What the history of its session keeps of it."""
+    return HistoryEntry(
+        id=0,
+        space=call.space,
+        session_key=call.session_key,
+        skill=result.skill,
+        phase=result.phase,
+        final_status=result.status,
+        file_path=result.file_path,
+        message=result.message,
+        verified=result.verified,
+        actor=call.actor,
+        at=at,
+        call_id=call.id,
+    )
+
+
+def close_cancelled(connection: sqlite3.Connection, call: Call, *, at: datetime) -> None:
+    """Its job is over, or is ended now: nothing is answered."""
+    assert call.job_id is not None, "every call has a job"
+    if jobs.get(connection, call.job_id).is_open:
+        jobs.move(connection, call.job_id, EventName.STOPPED, at=at, reason="it was cancelled")
+    update(connection, "calls", call.id, {"state": CallState.CANCELLED, "stage": "", "ended_at": at})
+
+
+def of_closed_jobs(connection: sqlite3.Connection) -> list[Call]:
+    """Open calls whose job has ended by another way than a result: somebody stopped it, or its time was up."""
+    query = """SELECT calls.* FROM calls JOIN jobs ON jobs.id = calls.job_id
+               WHERE calls.state = 'open' AND NOT jobs.is_open ORDER BY calls.id"""
+    return select(connection, Call, query)

@@ -1,0 +1,48 @@
+"""The step after which other agents can call disciplines: calls, and the histories of their sessions."""
+
+DISCIPLINES = (
+    """CREATE TABLE calls (
+        id INTEGER PRIMARY KEY,
+        discipline TEXT NOT NULL,
+        space TEXT NOT NULL,
+        session_key TEXT NOT NULL,
+        actor TEXT NOT NULL,
+        arguments TEXT NOT NULL,
+        model TEXT NOT NULL,
+        directory TEXT NOT NULL,
+        branch TEXT NOT NULL,
+        is_checkout INTEGER NOT NULL,
+        base_sha TEXT NOT NULL,
+        state TEXT NOT NULL,
+        stage TEXT NOT NULL DEFAULT '',
+        job_id INTEGER REFERENCES jobs (id),
+        result TEXT,
+        patch TEXT NOT NULL DEFAULT '',
+        ledger_head TEXT NOT NULL DEFAULT '',
+        is_cancel_asked INTEGER NOT NULL DEFAULT 0,
+        created_at TEXT NOT NULL,
+        ended_at TEXT
+    ) STRICT""",
+    "CREATE INDEX calls_open ON calls (state) WHERE state = 'open'",
+    "CREATE INDEX calls_by_session ON calls (space, session_key)",
+    """CREATE TABLE session_entries (
+        id INTEGER PRIMARY KEY,
+        space TEXT NOT NULL,
+        session_key TEXT NOT NULL,
+        skill TEXT NOT NULL,
+        phase TEXT NOT NULL,
+        final_status TEXT NOT NULL,
+        file_path TEXT NOT NULL,
+        message TEXT NOT NULL,
+        verified INTEGER NOT NULL,
+        actor TEXT NOT NULL,
+        at TEXT NOT NULL,
+        call_id INTEGER REFERENCES calls (id)
+    ) STRICT""",
+    "CREATE INDEX session_entries_by_session ON session_entries (space, session_key)",
+    # A call of a discipline is a job without an issue, and no work that comes to a merge or to nothing.
+    "DROP TRIGGER claims_have_outcomes",
+    """CREATE TRIGGER claims_have_outcomes AFTER INSERT ON jobs WHEN NEW.issue_number >= 0 BEGIN
+        INSERT INTO job_outcomes (job_id, space, claimed_at, agent) VALUES (NEW.id, NEW.space, NEW.created_at, '');
+        END""",
+)
