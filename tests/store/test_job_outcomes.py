@@ -222,10 +222,11 @@ def test_no_query_reads_a_whole_table(store: sqlite3.Connection) -> None:
 
 
 def test_every_event_that_ends_a_job_is_known_to_the_rows(store: sqlite3.Connection) -> None:
-    for number, name in enumerate(ENDINGS, 1):
+    endings = [name for name in ENDINGS if name != EventName.CALL_ENDED]  # a call is no work that is counted
+    for number, name in enumerate(endings, 1):
         noted(store, claimed(store, number, NOW), EventName(name), NOW)
     rows = store.execute("SELECT ending FROM job_outcomes ORDER BY job_id")
-    assert [row["ending"] for row in rows] == ENDINGS
+    assert [row["ending"] for row in rows] == endings
 
 
 def test_jobs_are_chosen_by_model_agent_and_repository(store: sqlite3.Connection) -> None:

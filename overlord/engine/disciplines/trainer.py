@@ -5,7 +5,7 @@ Exactly two, in this order, whatever the reader found; but for a reader whose ca
 
 import sqlite3
 
-from minion.protocol import Report, Scope, SessionKind
+from minion.protocol import Report, Scope, ScopeMode, SessionKind
 from overlord.domain.disciplines.call import Call
 from overlord.domain.disciplines.catalog import READING, WRITING, DisciplineName
 from overlord.domain.disciplines.prompts import Role
@@ -14,6 +14,7 @@ from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
 from overlord.domain.session import Session
 from overlord.domain.training import session as training
+from overlord.domain.training.candidate import CandidatesError, read_candidates
 from overlord.engine.disciplines import answer
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
@@ -41,7 +42,9 @@ def is_reader(session: Session) -> bool:
 
 def scope_for(call: Call, role: Role | None) -> Scope | None:
     """What a writer may write: its two files. None for everybody else."""
-    return training.scope_of(call.session_key) if role is Role.WRITER else None
+    if role is not Role.WRITER:
+        return None
+    return Scope(mode=ScopeMode.EXPLICIT, patterns=training.scope_of(call.session_key))
 
 
 async def candidates_for(parts: Parts, job: Job, role: Role | None) -> str:
@@ -59,11 +62,20 @@ def candidates_of(connection: sqlite3.Connection, job: Job) -> str:
     return "" if isinstance(found, str) else found.runner_output
 
 
+def _trouble_of(text: str) -> str:
+    """Why a reader's candidates cannot be read; empty where they can."""
+    try:
+        read_candidates(text)
+    except CandidatesError as error:
+        return str(error)
+    return ""
+
+
 async def read(parts: Parts, job: Job, call: Call, over: endings.Over) -> Progress:
     """The reader is done: the writer is next."""
     report = over.session.report
     found = worker_result(report.answer if isinstance(report, Report) else "", DisciplineName.TRAINER)
-    trouble = found if isinstance(found, str) else training.trouble_of(found.runner_output)
+    trouble = found if isinstance(found, str) else _trouble_of(found.runner_output)
     if trouble:
         return await answer.failed(parts, job, call, f"The reader's candidates cannot be read: {trouble}", over)
 
