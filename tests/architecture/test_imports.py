@@ -162,7 +162,6 @@ ORDER: dict[str, tuple[str, ...]] = {
         "job_history",
         "job_outcomes",
         "jobs",
-        "disciplines",
         "knowledge",
         "spaces",
         "portfolio",
@@ -171,6 +170,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "seen_decisions",
         "hooks",
         "sessions",
+        "disciplines",
         "skills",
     ),
     "queries": (
