@@ -63,6 +63,7 @@ ALLOWED: dict[str, set[str]] = {
     "metrics": set(),
     "__main__": {"overlord.entrypoints"},
 }
+ALLOWED["store"] |= {"overlord.file_tree"}
 ALLOWED["engine"] |= {"overlord.file_tree", "overlord.ports", "overlord.home", "overlord.settings"}
 ALLOWED["verbs"] |= {"overlord.settings"}
 ALLOWED["queries"] |= {"overlord.settings", "overlord.ports", "overlord.home"}
@@ -100,6 +101,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "event",
         "job",
         "disciplines",
+        "training",
         "final_state",
         "decision",
         "answers",
@@ -163,6 +165,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "job_outcomes",
         "jobs",
         "disciplines",
+        "training",
         "knowledge",
         "spaces",
         "portfolio",
