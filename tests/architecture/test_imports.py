@@ -63,6 +63,7 @@ ALLOWED: dict[str, set[str]] = {
     "metrics": set(),
     "__main__": {"overlord.entrypoints"},
 }
+ALLOWED["store"] |= {"overlord.file_tree"}
 ALLOWED["engine"] |= {"overlord.file_tree", "overlord.ports", "overlord.home", "overlord.settings"}
 ALLOWED["verbs"] |= {"overlord.settings"}
 ALLOWED["queries"] |= {"overlord.settings", "overlord.ports", "overlord.home"}
@@ -171,6 +172,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "hooks",
         "sessions",
         "disciplines",
+        "training",
         "skills",
     ),
     "queries": (

@@ -46,7 +46,9 @@ async def kept(  # noqa: PLR0917
 def look_back(call: Call, entries: Sequence[HistoryEntry]) -> LookBack:
     """A session as it is looked back on: its entries are the facts, by their own ids."""
     facts = tuple(
-        Fact(source=f"entry {entry.ref}", text=f"{entry.phase}: {entry.final_status}. {entry.message}".strip())
+        Fact(
+            source=f"entry {entry.ref}", text=f"{entry.phase}: {entry.final_status}. {entry.message}".strip()
+        )
         for entry in entries
     )
     return LookBack(

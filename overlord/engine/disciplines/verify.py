@@ -10,8 +10,7 @@ from overlord.domain.checks.file import ChecksFile, ChecksFileError
 from overlord.domain.disciplines.call import Call, CallStatus, Verification
 from overlord.domain.disciplines.catalog import DisciplineName
 from overlord.domain.disciplines.reading import LineRange, files_read
-from overlord.domain.disciplines.verification import judging
-from overlord.domain.disciplines.verification.runs import Asked
+from overlord.domain.disciplines.verification import verify as verification_of
 from overlord.domain.disciplines.verification.seen import Needed, Seen
 from overlord.domain.disciplines.worker_result import WorkerResult, worker_result
 from overlord.domain.event import EventName, Json
@@ -96,14 +95,15 @@ def _lose(connection: sqlite3.Connection, parts: Parts, job: Job, over: endings.
 
 async def _steps(parts: Parts, job: Job, call: Call) -> tuple[CheckStep, ...]:
     """What has to be run to verify the call."""
-    asked = Asked(
+    plan = verification_of.plan(
+        call.discipline,
         changes=await parts.git.changes(job.space, job.base, job.head),
         arguments=call.arguments,
         directory=call.directory,
         checks=await _checks(parts, job),
         timeout_s=parts.settings.space(job.space).checks.tests_s,
     )
-    return judging.plan(call.discipline, asked).steps
+    return plan.steps
 
 
 async def _checks(parts: Parts, job: Job) -> ChecksFile | None:
@@ -119,8 +119,6 @@ async def _judge(  # noqa: PLR0917
 ) -> Progress:
     """Say what holds, and end the call."""
     changes = await parts.git.changes(job.space, job.base, job.head)
-    needed = judging.needed(call.discipline, changes, call.arguments, call.directory)
-    base, head = await _contents(parts, job, needed)
     report = over.session.report if over is not None else None
     entries = await parts.database.read(
         lambda c: history.read(c, call.space, call.session_key) if call.session_key else []
@@ -133,12 +131,12 @@ async def _judge(  # noqa: PLR0917
         checks=await _checks(parts, job),
         report=report if isinstance(report, CheckReport) else None,
         ending=over.ending if over is not None else None,
-        base=base,
-        head=head,
         files_read=await _files_read(parts, work) if call.discipline is DisciplineName.REVIEW else {},
         entries=[entry.ref for entry in entries],
     )
-    verification = await asyncio.to_thread(judging.judge, call.discipline, seen)
+    base, head = await _contents(parts, job, verification_of.needed(call.discipline, seen))
+    seen = replace(seen, base=base, head=head)
+    verification = await asyncio.to_thread(verification_of.judge, call.discipline, seen)
     if call.discipline is DisciplineName.RETROSPECTIVE:
         found = await retrospective.kept(parts, job, call, found, entries, verification)
     worked = Worked(
@@ -179,6 +177,10 @@ async def _files_read(parts: Parts, work: Session) -> Mapping[str, Sequence[Line
 
     def read() -> Mapping[str, Sequence[LineRange]]:
         path = parts.home.transcript(work.id)
-        return files_read(path.read_text(encoding="utf-8", errors="replace").splitlines()) if path.exists() else {}
+        return (
+            files_read(path.read_text(encoding="utf-8", errors="replace").splitlines())
+            if path.exists()
+            else {}
+        )
 
     return await asyncio.to_thread(read)
