@@ -5,9 +5,7 @@ Whatever an agent does, its session ends with a report, its work is saved, and n
 
 import json
 import os
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,49 +13,17 @@ from typing import Any
 import pytest
 
 from minion.agents.registry import AGENTS, agent_of
-from minion.protocol import WITHOUT_TOOLS, AgentChoice, EventKind, Limits, Message, Outcome, Scope
+from minion.protocol import WITHOUT_TOOLS, EventKind, Limits, Message, Outcome, Scope
 from tests.minion import agent_stand_in
 from tests.minion.conftest import Program
 from tests.minion.session_api import BRANCH, SessionApi, git, status
+from tests.minion.stand_ins import FIX, FIXED, StandIn
 
 MakeDoor = Callable[..., SessionApi]
 Run = Callable[..., int]
 Begin = Callable[..., Program]
 
-FILES = {"calc.py": "def add(a, b):\n    return a - b\n", "README.md": "Calc\n", ".gitignore": "*.tmp\n"}
-FIXED = "def add(a, b):\n    return a + b\n"
-FIX = ("write", "calc.py", FIXED)
 NAMES = sorted(name for name, (module, _) in AGENTS.items() if find_spec(module) is not None)
-
-
-@dataclass(frozen=True)
-class StandIn:
-    """An agent's place, and the door of a session that it works in."""
-
-    name: str
-    place: Path
-    make_door: MakeDoor
-
-    def door(self, *plays: list[tuple[Any, ...]], **brief: Any) -> SessionApi:
-        """The session of an agent that does this, prompt by prompt."""
-        self.place.mkdir(exist_ok=True)
-        program = self.place / "program"
-        program.write_text(f"#!{sys.executable} -I\n{Path(agent_stand_in.__file__).read_text()}")
-        program.chmod(0o755)
-        (self.place / "agent").write_text(self.name)
-        (self.place / "plays.json").write_text(json.dumps(plays))
-        choice = AgentChoice(name=self.name, program=self.name, command=(str(program),))
-        return self.make_door(FILES, agent=choice, **brief)
-
-    @property
-    def started(self) -> list[dict[str, Any]]:
-        """What it was started with, each time."""
-        return [json.loads(line) for line in (self.place / "started.jsonl").read_text().splitlines()]
-
-    def told(self, prompt: int) -> str:
-        """All it was told with a prompt, by whichever way."""
-        started = self.started[prompt]
-        return "\n".join((*started["arguments"], started["stdin"], *started["files"].values()))
 
 
 @pytest.fixture(params=NAMES)
