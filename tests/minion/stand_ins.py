@@ -12,6 +12,7 @@ from tests.minion import agent_stand_in
 from tests.minion.session_api import SessionApi
 
 MakeDoor = Callable[..., SessionApi]
+Run = Callable[..., int]
 
 FILES = {"calc.py": "def add(a, b):\n    return a - b\n", "README.md": "Calc\n", ".gitignore": "*.tmp\n"}
 FIXED = "def add(a, b):\n    return a + b\n"
@@ -46,3 +47,8 @@ class StandIn:
         """All it was told with a prompt, by whichever way."""
         started = self.started[prompt]
         return "\n".join((*started["arguments"], started["stdin"], *started["files"].values()))
+
+
+def sentinel(what: str, /, **more: Any) -> tuple[str, str]:
+    event = json.dumps({"type": what, **more})
+    return "words", f"I am at an end.\nOVERLORD_EVENT {event}"

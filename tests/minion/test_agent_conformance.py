@@ -3,12 +3,10 @@
 Whatever an agent does, its session ends with a report, its work is saved, and nothing of it goes on.
 """
 
-import json
 import os
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,10 +15,8 @@ from minion.protocol import WITHOUT_TOOLS, EventKind, Limits, Message, Outcome, 
 from tests.minion import agent_stand_in
 from tests.minion.conftest import Program
 from tests.minion.session_api import BRANCH, SessionApi, git, status
-from tests.minion.stand_ins import FIX, FIXED, StandIn
+from tests.minion.stand_ins import FIX, FIXED, MakeDoor, Run, StandIn, sentinel
 
-MakeDoor = Callable[..., SessionApi]
-Run = Callable[..., int]
 Begin = Callable[..., Program]
 
 NAMES = sorted(name for name, (module, _) in AGENTS.items() if find_spec(module) is not None)
@@ -36,11 +32,6 @@ def agent(request: pytest.FixtureRequest, make_door: MakeDoor, short_path: Path)
 def either(request: pytest.FixtureRequest, make_door: MakeDoor, short_path: Path) -> StandIn:
     """One with events and one without, for what is the same for all."""
     return StandIn(request.param, short_path / "agent-bin", make_door)
-
-
-def sentinel(what: str, /, **more: Any) -> tuple[str, str]:
-    event = json.dumps({"type": what, **more})
-    return "words", f"I am at an end.\nOVERLORD_EVENT {event}"
 
 
 def is_running(pid: int) -> bool:
