@@ -289,6 +289,14 @@ def tasks() -> Loaded:
 
 
 @app.command()
+def mcp() -> Loaded:
+    """Serve MCP on standard input and output for the checkout one is in: other agents start it."""
+    from overlord.entrypoints.cli.commands import mcp
+
+    return mcp.app
+
+
+@app.command()
 def completion() -> Loaded:
     """Print what makes a shell complete commands and options: bash, zsh or fish."""
     from overlord.entrypoints.cli import completion
