@@ -108,7 +108,6 @@ class Call:
     """The SHA-256 of the patch among the evidence; empty where nothing was changed."""
     ledger_head: str = ""
     """The hash of the ledger's event that says how it ended, which everything before it is chained to."""
-    is_cancel_asked: bool = False
     created_at: datetime
     ended_at: datetime | None = None
 

@@ -19,7 +19,6 @@ DISCIPLINES = (
         result TEXT,
         patch TEXT NOT NULL DEFAULT '',
         ledger_head TEXT NOT NULL DEFAULT '',
-        is_cancel_asked INTEGER NOT NULL DEFAULT 0,
         created_at TEXT NOT NULL,
         ended_at TEXT
     ) STRICT""",
@@ -44,5 +43,11 @@ DISCIPLINES = (
     "DROP TRIGGER claims_have_outcomes",
     """CREATE TRIGGER claims_have_outcomes AFTER INSERT ON jobs WHEN NEW.issue_number >= 0 BEGIN
         INSERT INTO job_outcomes (job_id, space, claimed_at, agent) VALUES (NEW.id, NEW.space, NEW.created_at, '');
+        END""",
+    # Whatever ends its job without a result (a person who stops it, its lifetime) ends a call.
+    """CREATE TRIGGER calls_end_with_their_jobs AFTER UPDATE OF is_open ON jobs
+        WHEN NEW.issue_number < 0 AND NOT NEW.is_open BEGIN
+        UPDATE calls SET state = 'cancelled', stage = '', ended_at = NEW.updated_at
+        WHERE id = -NEW.issue_number AND state = 'open';
         END""",
 )
