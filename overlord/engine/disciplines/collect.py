@@ -82,17 +82,22 @@ async def _stopped_short(parts: Parts, job: Job, call: Call, over: endings.Over)
     return await answer.failed(parts, job, call, f"The worker gave no result. {why}", over)
 
 
-async def _lost(
-    parts: Parts, job: Job, call: Call, how: str, over: endings.Over | None = None
-) -> Progress:
+async def _lost(parts: Parts, job: Job, call: Call, how: str, over: endings.Over | None = None) -> Progress:
     """A session that infrastructure lost is begun again, a few times."""
     if job.losses >= MAX_LOSSES:
-        return await answer.failed(parts, job, call, f"Its session was lost {job.losses + 1} times ({how}).", over)
+        return await answer.failed(
+            parts, job, call, f"Its session was lost {job.losses + 1} times ({how}).", over
+        )
 
     def write(connection: sqlite3.Connection) -> None:
         if over is not None:
             endings.close(connection, parts, over)
-        data: dict[str, Json] = {"session": over.session.id if over else "", "ending": how, "head": None, "dropped": []}
+        data: dict[str, Json] = {
+            "session": over.session.id if over else "",
+            "ending": how,
+            "head": None,
+            "dropped": [],
+        }
         reason = f"a session was lost ({how}); this is start {job.losses + 2}"
         jobs.move(
             connection,
@@ -118,7 +123,10 @@ async def _collected(parts: Parts, job: Job, call: Call, session: Session) -> _C
         return _Change(head=job.base)
     if excess := await parts.git.excess(identifier, tree=tree, parent=job.base):
         return _Change(head=job.base, refused=f"What it wrote is too large to be judged: {excess}.")
-    message, at = f"{plain_line(job.issue.title, limit=60)}\n\nCall {call.ref}, session {session.id}.", session.prepared_at
+    message, at = (
+        f"{plain_line(job.issue.title, limit=60)}\n\nCall {call.ref}, session {session.id}.",
+        session.prepared_at,
+    )
     head = await parts.git.canonical_commit(
         job.space, identifier, tree=tree, parent=job.base, message=message, at=at
     )

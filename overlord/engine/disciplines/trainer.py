@@ -56,7 +56,11 @@ async def candidates_for(parts: Parts, job: Job, role: Role | None) -> str:
 
 def candidates_of(connection: sqlite3.Connection, job: Job) -> str:
     """The last word of a job's reader."""
-    ran = [item for item in sessions.of_job(connection, job.id) if item.kind is SessionKind.WORK and is_reader(item)]
+    ran = [
+        item
+        for item in sessions.of_job(connection, job.id)
+        if item.kind is SessionKind.WORK and is_reader(item)
+    ]
     report = ran[-1].report if ran else None
     found = worker_result(report.answer, DisciplineName.TRAINER) if isinstance(report, Report) else ""
     return "" if isinstance(found, str) else found.runner_output
@@ -77,7 +81,9 @@ async def read(parts: Parts, job: Job, call: Call, over: endings.Over) -> Progre
     found = worker_result(report.answer if isinstance(report, Report) else "", DisciplineName.TRAINER)
     trouble = found if isinstance(found, str) else _trouble_of(found.runner_output)
     if trouble:
-        return await answer.failed(parts, job, call, f"The reader's candidates cannot be read: {trouble}", over)
+        return await answer.failed(
+            parts, job, call, f"The reader's candidates cannot be read: {trouble}", over
+        )
 
     def write(connection: sqlite3.Connection) -> None:
         endings.close(connection, parts, over)

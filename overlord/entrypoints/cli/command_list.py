@@ -273,6 +273,14 @@ def rules() -> Loaded:
 
 
 @app.command()
+def call() -> Loaded:
+    """Calls: disciplines that other agents called over MCP."""
+    from overlord.entrypoints.cli.commands import call
+
+    return call.app
+
+
+@app.command()
 def initiatives() -> Loaded:
     """Initiatives: goals of repositories, each with a plan and tasks."""
     from overlord.entrypoints.cli.commands.portfolio import initiatives

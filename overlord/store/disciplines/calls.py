@@ -194,5 +194,7 @@ def stage_of(connection: sqlite3.Connection, call: Call) -> str:
     if job.state is JobState.QUEUED and (session is None or session.kind is SessionKind.SETUP):
         return job.reason or call.stage
     if session is not None and session.kind is SessionKind.WORK and session.turn:
-        return f"turn {session.turn}: {session.last_action}" if session.last_action else f"turn {session.turn}"
+        return (
+            f"turn {session.turn}: {session.last_action}" if session.last_action else f"turn {session.turn}"
+        )
     return call.stage

@@ -50,7 +50,17 @@ class GitReading:
         return await self._memory.recall(("diff", name, base, head, limit_bytes), ask, len)
 
     async def patch(self, name: RepositoryName, base: Sha, head: Sha, *, limit_bytes: int) -> bytes:
-        arguments = ("diff", "--binary", "--full-index", "--no-renames", "--no-color", *_PLAIN_DIFF, base, head, "--")
+        arguments = (
+            "diff",
+            "--binary",
+            "--full-index",
+            "--no-renames",
+            "--no-color",
+            *_PLAIN_DIFF,
+            base,
+            head,
+            "--",
+        )
         output = await git(self._home.mirror(name), *arguments, limit_bytes=limit_bytes + 1, bounded=True)
         if len(output) > limit_bytes:
             raise GitFailed(f"the change is longer than {limit_bytes:,} bytes")
