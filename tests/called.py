@@ -1,62 +1,56 @@
-"""Calls of disciplines in a database, as the engine leaves them."""
+"""A call of a discipline, as its caller makes it: asked for, and waited for."""
 
-import sqlite3
-from collections.abc import Mapping
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from overlord.domain.disciplines.call import Call, CallId, CallResult, CallStatus
+from overlord.domain.disciplines.call import Call, CallState
 from overlord.domain.disciplines.catalog import DisciplineName
-from overlord.domain.event import Json
-from overlord.domain.identifiers import Sha
+from overlord.domain.identifiers import NO_COMMIT, RepositoryName, Sha
+from overlord.failpoints import Failpoint
 from overlord.store.disciplines import calls
-from tests.records import NOW, REPO, later
+from overlord.verbs.calls import Ground, request_call
+from tests.world import REPO, World
 
-RED: Mapping[str, Json] = {
-    "project_root": "/home/alice/calc",
-    "spec": "add handles negative numbers",
-    "session_id": "negatives",
-}
-VERIFIED = CallResult(
-    status=CallStatus.PASS,
-    phase="red",
-    skill="tdd",
-    file_path="tests/test_add.py",
-    verified=True,
-    model_used="small",
-    message="One test, which fails.",
-    why="The new test fails for an assertion.",
-    code="assertion",
-    changed=("tests/test_add.py",),
-    base_tree="b" * 40,
-    head_tree="c" * 40,
-    evidence="d" * 64,
-    turns=3,
-    nusd=1_200_000,
-)
+ACTOR = "mcp:ada"
 
 
-def open_call(connection: sqlite3.Connection, **given: Any) -> Call:
-    """A call that waits for its session."""
-    call = Call(
-        **{
-            "id": CallId(0),
-            "discipline": DisciplineName.TDD_RED,
-            "space": REPO,
-            "session_key": "negatives",
-            "actor": "mcp:alice",
-            "arguments": RED,
-            "base_sha": Sha("a" * 40),
-            "stage": "waits for a session",
-            "created_at": NOW,
-            **given,
-        }
+async def request(
+    world: World, discipline: str, *, base_sha: str = NO_COMMIT, branch: str = "", **arguments: Any
+) -> Call:
+    """Ask for one, on a branch of the repository or on a commit over a caller's files."""
+    parts = world.overlord.parts
+    ground = Ground(space=RepositoryName(REPO), base_branch="main", branch=branch, base_sha=Sha(base_sha))
+    given = {"project_root": REPO, **arguments}
+    made = await parts.database.write(
+        Failpoint.CALL_REQUESTED,
+        partial(
+            request_call,
+            discipline=DisciplineName(discipline),
+            arguments=given,
+            ground=ground,
+            settings=parts.settings,
+            actor=ACTOR,
+            at=parts.clock.now(),
+        ),
     )
-    return calls.request(connection, call, base_branch="main", title="tdd_red: add handles negative numbers")
+    parts.notify()
+    return made
 
 
-def ended_call(connection: sqlite3.Connection, **changes: Any) -> Call:
-    """A call with a result."""
-    return calls.end(
-        connection, open_call(connection), replace(VERIFIED, **changes), patch="", at=later(120)
-    )
+async def current(world: World, call: Call) -> Call:
+    return await world.overlord.parts.database.read(lambda c: calls.get(c, call.id))
+
+
+async def ended(world: World, call: Call) -> Call:
+    """The call once it has ended."""
+
+    async def is_over() -> bool:
+        return (await current(world, call)).state is not CallState.OPEN
+
+    await world.until(is_over)
+    return await current(world, call)
+
+
+async def called(world: World, discipline: str, **arguments: Any) -> Call:
+    """Ask for one and wait for what becomes of it."""
+    return await ended(world, await request(world, discipline, **arguments))

@@ -15,7 +15,7 @@ from overlord.entrypoints.web.render import PageLinks
 from overlord.queries import overview
 from overlord.store import job_history
 from overlord.store.chat import messages
-from tests.called import ended_call, open_call
+from tests.called_rows import ended_call, open_call
 from tests.cli.conftest import Filled, Overlord
 from tests.records import NOW, REPO
 

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from overlord.queries import registry
 from tests import portfolio_filled
 from tests.architecture import query_schemas
-from tests.called import ended_call
+from tests.called_rows import ended_call
 from tests.cli.conftest import Filled, Overlord
 from tests.cli.test_drafts_typed import waits
 from tests.cli.test_skills_listed import seen

@@ -18,9 +18,10 @@ from overlord.engine.sessions import agent_choice, capacity, environment, launch
 from overlord.engine.sessions.agent_choice import Chosen
 from overlord.failpoints import Failpoint
 from overlord.settings.model import BudgetLimits
-from overlord.store import jobs, sessions
+from overlord.store import environments, jobs, sessions
 from overlord.store.budgets import exchanges
 from overlord.store.disciplines import calls, history
+from overlord.store.environments import EnvironmentState
 
 NOTHING = Scope(mode=ScopeMode.EXPLICIT, patterns=(".nebulus/nothing",))
 """For disciplines that write nothing: a path that no session may write."""
@@ -61,7 +62,10 @@ async def _prepare(parts: Parts, job: Job, call: Call) -> Progress:
         if (wait := await is_met(parts, job)) is not None:
             return Progress.of(wait is preconditions.Wait.NEWS)
     job = await ground.laid(parts, job, call)
-    layer = await setup.ensure(parts, job, await environment.need_of(parts, job, job.base))
+    need = await environment.need_of(parts, job, job.base)
+    if need is not None:
+        await parts.database.write(Failpoint.CALL_PREPARED, lambda c: _forget_failure(c, need.key, call))
+    layer = await setup.ensure(parts, job, need)
     if layer is None:
         return Progress.IDLE
     session = await _session(parts, job, call, layer, _chosen(parts, job, call))
@@ -76,6 +80,13 @@ async def _prepare(parts: Parts, job: Job, call: Call) -> Progress:
 
     prepared_now = await launcher.prepare(parts, job, session, Failpoint.CALL_PREPARED, may=may, note=note)
     return Progress.of(prepared_now)
+
+
+def _forget_failure(connection: sqlite3.Connection, key: str, call: Call) -> None:
+    """What could not be set up for somebody before is tried again for a new call: nobody is there to be asked."""
+    known = environments.get(connection, key)
+    if known is not None and known.state is EnvironmentState.FAILED and known.at < call.created_at:
+        environments.remove(connection, key)
 
 
 def _chosen(parts: Parts, job: Job, call: Call) -> Chosen:
