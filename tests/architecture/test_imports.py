@@ -193,6 +193,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "registry",
     ),
     "verbs": (
+        "right",
         "message",
         "untested",
         "scope",
@@ -201,7 +202,6 @@ ORDER: dict[str, tuple[str, ...]] = {
         "proposal",
         "skill",
         "space",
-        "right",
         "verb",
         "plan",
         "portfolio",
