@@ -55,7 +55,9 @@ async def test_a_call_that_takes_long_is_answered_with_a_handle_and_waited_for(s
             assert again == handle
             assert data_of(await client.call_tool("call_status", {"call": handle["call"]})) == handle
             waiting = asyncio.create_task(
-                client.call_tool("wait", {"call": handle["call"], "timeout_s": 60}, progress_callback=hurried.hear)
+                client.call_tool(
+                    "wait", {"call": handle["call"], "timeout_s": 60}, progress_callback=hurried.hear
+                )
             )
             await hurried.hears(1)
             call = await hurried.requested()

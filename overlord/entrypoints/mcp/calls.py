@@ -152,8 +152,7 @@ async def _followed(asked: Asked, ref: str, timeout_s: float) -> Call:
 async def _answer(backend: Backend, call: Call) -> Answer:
     about: dict[str, Json] = {"call": call.ref, "phase": call.kind.phase, "skill": call.kind.skill}
     if call.state is CallState.OPEN:
-        ends = "ends without a result soon" if call.is_cancel_asked else "runs"
-        words = f"{call.ref} {ends}: {call.stage}. Call the tool `wait` with call={call.ref} for its result."
+        words = f"{call.ref} runs: {call.stage}. Call the tool `wait` with call={call.ref} for its result."
         return Answer(data={**about, "status": RUNNING, "stage": call.stage, "message": words})
     if call.result is None:
         words = f"{call.ref} was cancelled, and has no result."
