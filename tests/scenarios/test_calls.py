@@ -99,7 +99,10 @@ async def test_a_red_that_passes_already_is_not_verified_whatever_its_worker_say
         red = await result_of(
             world,
             "tdd_red",
-            write("tests/test_more.py", "from calc import add\n\n\ndef test_more():\n    assert add(2, 2) == 4\n"),
+            write(
+                "tests/test_more.py",
+                "from calc import add\n\n\ndef test_more():\n    assert add(2, 2) == 4\n",
+            ),
             give_result(message="verified: it fails"),
             spec="Two and two is four.",
         )
@@ -139,10 +142,16 @@ async def test_a_green_that_breaks_another_test_is_not_verified() -> None:
 async def test_a_review_counts_what_its_worker_was_shown() -> None:
     async with made_memory_world(CALC) as world:
         await world.start()
-        clean = {"runner_output": "CRITICAL: adds nothing at calc.py:2", "status": "fail", "message": "1 critical"}
+        clean = {
+            "runner_output": "CRITICAL: adds nothing at calc.py:2",
+            "status": "fail",
+            "message": "1 critical",
+        }
         seen = await result_of(world, "review", read("calc.py"), give_result(**clean), files=["calc.py"])
         assert (seen.status, seen.verified) == (CallStatus.FAIL, True), seen
-        unseen = await result_of(world, "review", read("tests/test_calc.py"), give_result(**clean), files=["calc.py"])
+        unseen = await result_of(
+            world, "review", read("tests/test_calc.py"), give_result(**clean), files=["calc.py"]
+        )
         assert not unseen.verified, unseen
         beyond = {**clean, "runner_output": "CRITICAL: adds nothing at calc.py:99"}
         wrong = await result_of(world, "review", read("calc.py"), give_result(**beyond), files=["calc.py"])
@@ -153,14 +162,28 @@ async def test_a_diagnosis_is_never_verified_and_changes_nothing() -> None:
     async with made_memory_world(CALC) as world:
         await world.start()
         found = await result_of(
-            world, "debug", read("calc.py"), give_result(runner_output="HYPOTHESIS 1", message="1"), error="boom"
+            world,
+            "debug",
+            read("calc.py"),
+            give_result(runner_output="HYPOTHESIS 1", message="1"),
+            error="boom",
         )
         assert (found.verified, found.changed, found.status) == (False, (), CallStatus.PASS)
 
 
 async def test_a_specification_is_one_file_with_all_its_sections() -> None:
-    sections = ("Problem statement", "Success criteria", "Constraints", "Out of scope", "Technical approach", "Risks")
-    lines = [f"## {name}\n\n" + ("- [ ] `add('1', '2')` is 3.\n" if "criteria" in name else "Numbers.\n") for name in sections]
+    sections = (
+        "Problem statement",
+        "Success criteria",
+        "Constraints",
+        "Out of scope",
+        "Technical approach",
+        "Risks",
+    )
+    lines = [
+        f"## {name}\n\n" + ("- [ ] `add('1', '2')` is 3.\n" if "criteria" in name else "Numbers.\n")
+        for name in sections
+    ]
     async with made_memory_world(CALC) as world:
         await world.start()
         good = await result_of(
@@ -172,7 +195,11 @@ async def test_a_specification_is_one_file_with_all_its_sections() -> None:
         )
         assert (good.verified, good.changed) == (True, ("docs/spec.md",)), good
         bad = await result_of(
-            world, "spec", write("docs/spec.md", "# Sums\n\n" + lines[0]), give_result(), requirements="Add texts"
+            world,
+            "spec",
+            write("docs/spec.md", "# Sums\n\n" + lines[0]),
+            give_result(),
+            requirements="Add texts",
         )
         assert (bad.status, bad.verified) == (CallStatus.FAIL, False), bad
 
@@ -189,9 +216,18 @@ async def test_a_retrospective_becomes_drafts_that_cite_what_is_there() -> None:
     async with made_memory_world(CALC) as world:
         await world.start()
         await result_of(
-            world, "debug", read("calc.py"), give_result(message="text was added"), error="boom", session_id=SESSION
+            world,
+            "debug",
+            read("calc.py"),
+            give_result(message="text was added"),
+            error="boom",
+            session_id=SESSION,
         )
-        note = {"kind": "convention", "text": "Numbers are read before they are added: texts broke the sums.", "evidence": ["e1"]}
+        note = {
+            "kind": "convention",
+            "text": "Numbers are read before they are added: texts broke the sums.",
+            "evidence": ["e1"],
+        }
         good = await result_of(
             world,
             "retrospective",
@@ -216,7 +252,12 @@ async def test_the_trainer_is_a_reader_and_then_a_writer() -> None:
     async with made_memory_world(CALC) as world:
         await world.start()
         await result_of(
-            world, "debug", read("calc.py"), give_result(message="types were mixed"), error="boom", session_id=SESSION
+            world,
+            "debug",
+            read("calc.py"),
+            give_result(message="types were mixed"),
+            error="boom",
+            session_id=SESSION,
         )
         pair = {
             "type": "sft",
@@ -239,7 +280,9 @@ async def test_the_trainer_is_a_reader_and_then_a_writer() -> None:
         assert made.message == f"1 sft + 0 dpo pairs for session {SESSION}"
         written = world.overlord.parts.home.brain / "training-data" / "sft" / f"{SESSION}.jsonl"
         assert [json.loads(line) for line in written.read_text().splitlines()] == [record]
-        first, *later = [str(world.model.messages(number)) for number in range(asked, len(world.model.requests))]
+        first, *later = [
+            str(world.model.messages(number)) for number in range(asked, len(world.model.requests))
+        ]
         assert "role: reader" in first
         assert "types were mixed" in first
         assert all("role: writer" in heard for heard in later)
@@ -277,5 +320,3 @@ async def test_a_call_is_no_work_at_an_issue() -> None:
         await world.until(lambda: True)
         assert await world.read(lambda c: c.execute("SELECT count(*) FROM job_outcomes").fetchone()[0]) == 0
         assert await world.decisions() == []
-
-

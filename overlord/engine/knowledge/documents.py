@@ -139,7 +139,9 @@ async def _bring_in_line(parts: Parts, tree: FileTree, found: _Found) -> None:
         else:
             files.put(connection, row)
 
-    if await asyncio.to_thread(_is_still, tree, row):  # else somebody wrote to it since: the next look reads that
+    if await asyncio.to_thread(
+        _is_still, tree, row
+    ):  # else somebody wrote to it since: the next look reads that
         await parts.database.write(Failpoint.FILES_READ, put)
 
 

@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -117,9 +117,9 @@ async def _status(asked: Asked) -> Answer:
 
 async def _cancel(asked: Asked) -> Answer:
     backend = asked.backend
-    seen = await _seen(backend, asked.text("call"))
-    await cancelled(backend, seen.call.ref)
-    return await _answer(backend, await _seen(backend, seen.call.ref))
+    call = await _seen(backend, asked.text("call"))
+    await cancelled(backend, call.ref)
+    return await _answer(backend, await _seen(backend, call.ref))
 
 
 async def cancelled(backend: Backend, ref: str) -> None:
@@ -128,50 +128,38 @@ async def cancelled(backend: Backend, ref: str) -> None:
     await backend.write(Failpoint.CALL_CANCELLED, lambda c: cancel_call(c, ref, actor=backend.actor, at=at))
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """A call at a moment."""
-
-    call: Call
-    stage: str
-    """What it was at, in a few words."""
-
-
-async def _seen(backend: Backend, ref: str) -> _Seen:
+async def _seen(backend: Backend, ref: str) -> Call:
     """The call of a handle. Raises NotFound, also for one in a repository that the caller may not see."""
 
-    def look(connection: sqlite3.Connection) -> _Seen:
-        call = calls.named(connection, ref)
-        return _Seen(call, calls.stage_of(connection, call))
+    def read(connection: sqlite3.Connection) -> Call:
+        found = calls.named(connection, ref)
+        return replace(found, stage=calls.stage_of(connection, found))
 
-    found = await backend.read(look)
-    if not backend.reaches(found.call.space):
-        raise NotFound(f"there is no call {found.call.ref}")
-    return found
+    call = await backend.read(read)
+    if not backend.reaches(call.space):
+        raise NotFound(f"there is no call {call.ref}")
+    return call
 
 
-async def _followed(asked: Asked, ref: str, timeout_s: float) -> _Seen:
+async def _followed(asked: Asked, ref: str, timeout_s: float) -> Call:
     """A call once it has ended, or the time is up; each change of what it is at is told."""
     until, told = time.monotonic() + timeout_s, ""
     while True:
-        seen = await _seen(asked.backend, ref)
+        call = await _seen(asked.backend, ref)
+        if call.stage and call.stage != told:
+            told = call.stage
+            await asked.progress(f"{call.ref}: {told}")
         left_s = until - time.monotonic()
-        if seen.call.state is not CallState.OPEN:
-            return seen
-        if seen.stage != told:
-            told = seen.stage
-            await asked.progress(f"{seen.call.ref}: {told}")
-        if left_s <= 0:
-            return seen
+        if call.state is not CallState.OPEN or left_s <= 0:
+            return call
         await asked.backend.wait(left_s)
 
 
-async def _answer(backend: Backend, seen: _Seen) -> Answer:
-    call = seen.call
+async def _answer(backend: Backend, call: Call) -> Answer:
     about: dict[str, Json] = {"call": call.ref, "phase": call.kind.phase, "skill": call.kind.skill}
     if call.state is CallState.OPEN:
-        words = f"{call.ref} runs: {seen.stage}. Call the tool `wait` with call={call.ref} for its result."
-        return Answer(data={**about, "status": RUNNING, "stage": seen.stage, "message": words})
+        words = f"{call.ref} runs: {call.stage}. Call the tool `wait` with call={call.ref} for its result."
+        return Answer(data={**about, "status": RUNNING, "stage": call.stage, "message": words})
     if call.result is None:
         words = f"{call.ref} was cancelled, and has no result."
         return Answer(data={**about, "status": CANCELLED, "message": words})
