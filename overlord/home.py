@@ -47,6 +47,11 @@ class Home:
         return self.root / "evidence"
 
     @property
+    def brain(self) -> Path:
+        """What sessions of other agents left to remember and to learn from; training data is below it."""
+        return self.root / "brain"
+
+    @property
     def hooks(self) -> Path:
         """Where the operator's own programs work, and may lie."""
         return self.root / "hooks"

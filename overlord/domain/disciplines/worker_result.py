@@ -1,0 +1,5 @@
+"""x"""
+
+
+def worker_result(a: str, b: object) -> str:
+    return a
