@@ -317,6 +317,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "tracing",
         "mirror_commits",
         "export",
+        "training",
         "web",
         "mcp",
         "daemon",
