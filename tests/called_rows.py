@@ -57,6 +57,4 @@ def open_call(connection: sqlite3.Connection, **given: Any) -> Call:
 
 def ended_call(connection: sqlite3.Connection, **changes: Any) -> Call:
     """A call with a result."""
-    return calls.end(
-        connection, open_call(connection), replace(VERIFIED, **changes), patch="", at=later(120)
-    )
+    return calls.end(connection, open_call(connection), replace(VERIFIED, **changes), patch="", at=later(120))

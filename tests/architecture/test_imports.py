@@ -195,6 +195,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "registry",
     ),
     "verbs": (
+        "right",
         "message",
         "untested",
         "scope",
@@ -203,7 +204,6 @@ ORDER: dict[str, tuple[str, ...]] = {
         "proposal",
         "skill",
         "space",
-        "right",
         "verb",
         "plan",
         "portfolio",

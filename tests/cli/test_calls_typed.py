@@ -31,7 +31,9 @@ def test_calls_are_listed_newest_first(overlord: Overlord, filled: Filled) -> No
     said = overlord("call", "list").out
     rows = [line.split()[:2] for line in said.splitlines()[1:3]]
     assert rows == [["c2", "tdd_red"], ["c1", "tdd_red"]]
-    assert "waits for a session" in said and "pass, verified" in said and "add handles negative numbers" in said
+    assert (
+        "waits for a session" in said and "pass, verified" in said and "add handles negative numbers" in said
+    )
     lines = json.loads(overlord("call", "list", "--state", "open", "--json").out)
     assert [line["call"] for line in lines] == ["c2"]
     assert overlord("call", "list", "--csv").out.startswith("call,discipline,space,")
@@ -60,7 +62,9 @@ def test_one_call_is_shown_with_why_it_counts(overlord: Overlord, filled: Filled
     assert overlord("call", "show", "seven").code == 4
 
 
-@pytest.mark.parametrize("words", [("list",), ("status",), ("status", "1"), ("job", "list"), ("job", "show", "2")])
+@pytest.mark.parametrize(
+    "words", [("list",), ("status",), ("status", "1"), ("job", "list"), ("job", "show", "2")]
+)
 def test_a_calls_job_is_named_by_the_call(overlord: Overlord, filled: Filled, words: tuple[str, ...]) -> None:
     filled(lambda connection: [open_call(connection), open_call(connection)])
     said = overlord(*words).out

@@ -20,6 +20,7 @@ from overlord.command_ref import CommandRef
 from overlord.domain.conversation.decision_words import answer_ref
 from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.decision import Decision, DecisionState
+from overlord.domain.interface import Interface
 from overlord.domain.job import Job, JobState
 from overlord.domain.session import Session, SessionState
 from overlord.domain.text.plain import plain_line
@@ -237,6 +238,7 @@ class Follower:
                     decision.id,
                     answered.verb,
                     actor=person(),
+                    interface=Interface.TERMINAL,
                     text=answered.text,
                     digest=decision.digest,
                     at=datetime.now(UTC),

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from overlord.adapters.runner_choice import choose_runner
 from overlord.domain.conversation.issue_request import RequestKind, RequestOptions
 from overlord.domain.decision import Verb
+from overlord.domain.interface import Interface
 from overlord.domain.job import Job, JobState
 from overlord.entrypoints.local import address, checkout, preflight, recovery, result, transfer
 from overlord.entrypoints.local import record as records
@@ -347,7 +348,13 @@ def _answer_again(connection: sqlite3.Connection, job: Job) -> None:
         verb = next((verb for verb in _AGAIN if verb in decision.verbs), None)
         if verb is not None:
             commands.answer_decision(
-                connection, decision.id, verb, actor=person(), digest=decision.digest, at=datetime.now(UTC)
+                connection,
+                decision.id,
+                verb,
+                actor=person(),
+                interface=Interface.TERMINAL,
+                digest=decision.digest,
+                at=datetime.now(UTC),
             )
 
 

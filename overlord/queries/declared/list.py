@@ -10,6 +10,7 @@ from overlord.domain.budgets.budget import Cost, cost_text
 from overlord.domain.chat.lines import issue_of, listed, paused, since, words
 from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.inquiry import JobView
+from overlord.domain.interface import Interface
 from overlord.domain.job import Job, JobId, JobState
 from overlord.domain.pause import Pause
 from overlord.domain.text.plain import count
@@ -131,4 +132,5 @@ QUERY = Query(
     means="every job under way, and what each waits for",
     position=26,
     finds_local=True,
+    gaps={Interface.MCP: "`status` and `jobs` show the same"},
 )

@@ -50,4 +50,29 @@ DISCIPLINES = (
         UPDATE calls SET state = 'cancelled', stage = '', ended_at = NEW.updated_at
         WHERE id = -NEW.issue_number AND state = 'open';
         END""",
+    # Knowledge that is longer than a note is a document, found by its name and its tags too.
+    "ALTER TABLE notes ADD COLUMN document TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE notes ADD COLUMN tags TEXT NOT NULL DEFAULT '[]'",
+    "CREATE UNIQUE INDEX documents_that_count ON notes (space, document) WHERE state = 'active' AND document <> ''",
+    "DROP TRIGGER notes_are_searched",
+    "DROP TRIGGER changed_notes_are_searched",
+    "DROP TABLE note_texts",
+    "DROP VIEW note_words",
+    """CREATE VIEW note_words AS
+        SELECT id, text, question, 's' || lower(hex(space)) AS place, document || ' ' || tags AS head FROM notes""",
+    """CREATE VIRTUAL TABLE note_texts USING fts5 (
+        text, question, place, head, content = 'note_words', content_rowid = 'id',
+        tokenize = 'porter unicode61 remove_diacritics 2'
+    )""",
+    "INSERT INTO note_texts (note_texts) VALUES ('rebuild')",
+    """CREATE TRIGGER notes_are_searched AFTER INSERT ON notes BEGIN
+        INSERT INTO note_texts (rowid, text, question, place, head)
+        VALUES (NEW.id, NEW.text, NEW.question, 's' || lower(hex(NEW.space)), NEW.document || ' ' || NEW.tags);
+        END""",
+    """CREATE TRIGGER changed_notes_are_searched AFTER UPDATE OF text, question, space, document, tags ON notes BEGIN
+        INSERT INTO note_texts (note_texts, rowid, text, question, place, head)
+        VALUES ('delete', OLD.id, OLD.text, OLD.question, 's' || lower(hex(OLD.space)), OLD.document || ' ' || OLD.tags);
+        INSERT INTO note_texts (rowid, text, question, place, head)
+        VALUES (NEW.id, NEW.text, NEW.question, 's' || lower(hex(NEW.space)), NEW.document || ' ' || NEW.tags);
+        END""",
 )
