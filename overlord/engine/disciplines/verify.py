@@ -131,11 +131,11 @@ async def _judge(  # noqa: PLR0917
         checks=await _checks(parts, job),
         report=report if isinstance(report, CheckReport) else None,
         ending=over.ending if over is not None else None,
-        files_read=await _files_read(parts, work) if call.discipline is DisciplineName.REVIEW else {},
         entries=[entry.ref for entry in entries],
     )
     base, head = await _contents(parts, job, verification_of.needed(call.discipline, seen))
-    seen = replace(seen, base=base, head=head)
+    shown = await _files_read(parts, work, base) if call.discipline is DisciplineName.REVIEW else {}
+    seen = replace(seen, base=base, head=head, files_read=shown)
     verification = await asyncio.to_thread(verification_of.judge, call.discipline, seen)
     if call.discipline is DisciplineName.RETROSPECTIVE:
         found = await retrospective.kept(parts, job, call, found, entries, verification)
@@ -172,15 +172,17 @@ async def _contents(
     return base, head
 
 
-async def _files_read(parts: Parts, work: Session) -> Mapping[str, Sequence[LineRange]]:
-    """What the worker was shown of each file, by our own record of its tools."""
+async def _files_read(
+    parts: Parts, work: Session, base: Mapping[str, bytes]
+) -> Mapping[str, Sequence[LineRange]]:
+    """What the worker was shown of each file, by our own record of what its model was told, which is redacted."""
 
     def read() -> Mapping[str, Sequence[LineRange]]:
         path = parts.home.transcript(work.id)
-        return (
-            files_read(path.read_text(encoding="utf-8", errors="replace").splitlines())
-            if path.exists()
-            else {}
-        )
+        if not path.exists():
+            return {}
+        redact = parts.current.redactor.redact
+        files = {name: redact(content.decode("utf-8", "replace")) for name, content in base.items()}
+        return files_read(path.read_text(encoding="utf-8", errors="replace").split("\n"), files)
 
     return await asyncio.to_thread(read)
