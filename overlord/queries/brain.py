@@ -71,7 +71,11 @@ def brain_query(
 
 def _told(passage: passages.Passage) -> FoundPassage:
     note = passage.note
-    path = layout.document(note.space, note.document) if note.document else layout.knowledge(note.space, note.kind)
+    path = (
+        layout.document(note.space, note.document)
+        if note.document
+        else layout.knowledge(note.space, note.kind)
+    )
     return FoundPassage(
         ref=note.ref,
         kind=str(note.kind),

@@ -64,7 +64,11 @@ class Kept:
         what = f"{note.ref} ({note.document})" if note.document else note.ref
         where = note.space or "all repositories"
         if note.state is NoteState.ACTIVE:
-            return f"{what} counts in {where}." if self.is_new else f"{what} says it already, and counts in {where}."
+            return (
+                f"{what} counts in {where}."
+                if self.is_new
+                else f"{what} says it already, and counts in {where}."
+            )
         held = f" It is held up: {note.reason}" if note.reason else ""
         begin = f"{what} is a draft" if self.is_new else f"{what}, a draft, says it already"
         return f"{begin}: it counts in {where} once a person has accepted it.{held}"
@@ -102,7 +106,9 @@ def collection_of(text: str, *, own: str, reaches: Callable[[str], bool]) -> str
         return own
     if named.casefold() == ALL:
         if not reaches(""):
-            raise Refused(f"collection: {ALL} is out of reach of your token; name a repository of it, or leave it out")
+            raise Refused(
+                f"collection: {ALL} is out of reach of your token; name a repository of it, or leave it out"
+            )
         return ""
     space = repository_in(named)
     if space is None or not reaches(space):
@@ -167,7 +173,9 @@ def _known_already(connection: sqlite3.Connection, note: Note) -> Note | None:
     states = (NoteState.ACTIVE, NoteState.DRAFT)
     if note.document:
         there = [
-            item for state in states for item in passages.documents(connection, note.space, note.document, state)
+            item
+            for state in states
+            for item in passages.documents(connection, note.space, note.document, state)
         ]
         return next((item for item in there if item.text == note.text), None)
     near = notes.search(connection, note.text, space=note.space, kind=note.kind, states=states)

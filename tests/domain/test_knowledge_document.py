@@ -46,7 +46,22 @@ def test_a_name_always_ends_in_md(given: str, name: str) -> None:
 
 @pytest.mark.parametrize(
     "given",
-    ["../x", "a/b", "a\\b", "..", ".", ".hidden", "a..b", "", " ", "x\0y", "é", "x" * 80, "-x", "/etc/passwd"],
+    [
+        "../x",
+        "a/b",
+        "a\\b",
+        "..",
+        ".",
+        ".hidden",
+        "a..b",
+        "",
+        " ",
+        "x\0y",
+        "é",
+        "x" * 80,
+        "-x",
+        "/etc/passwd",
+    ],
 )
 def test_a_name_that_leaves_or_is_none_is_refused(given: str) -> None:
     with pytest.raises(ValueError, match="filename must be a name without directories"):

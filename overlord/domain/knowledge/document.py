@@ -109,7 +109,9 @@ def _head(text: str) -> dict[object, object]:
     except UntrustedYamlError as error:
         raise BrokenFileError(str(error)) from None
     if said is not None and not isinstance(said, dict):
-        raise BrokenFileError("its head, between the lines of three hyphens, must be names with values: kind: decision")
+        raise BrokenFileError(
+            "its head, between the lines of three hyphens, must be names with values: kind: decision"
+        )
     return said or {}
 
 
