@@ -5,7 +5,7 @@ Whether a result holds is found by Overlord from the files and from what was run
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -22,6 +22,8 @@ MOST_PATH_CHARS = 1_000
 MOST_OUTPUT_CHARS = 100_000
 CHANGES_TO_PASS = ("red", "green", "spec")
 """The phases that pass with a change and not without one."""
+MOST_CANDIDATES = 20
+_BEGINNING = re.compile(r"^\{", re.MULTILINE)
 _BLOCK = re.compile(r"^```[^\n`]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
@@ -142,11 +144,19 @@ def result_in(text: str) -> dict[str, Any] | None:
 
     What the tool does not take is left out of it.
     """
-    found = _object(text) or next(filter(None, map(_object, reversed(_BLOCK.findall(text)))), None)
-    if found is None or not {"status", "message"} <= set(found):
-        return None
     known = {parameter.name for parameter in _PARAMETERS}
-    return {name: value for name, value in found.items() if name in known}
+    for found in filter(None, map(_object, _candidates(text))):
+        if {"status", "message"} <= set(found):
+            return {name: value for name, value in found.items() if name in known}
+    return None
+
+
+def _candidates(text: str) -> Iterator[str]:
+    """All of it; its blocks of code, the last one first; what begins at one of its last lines and goes to the end."""
+    yield text
+    yield from reversed(_BLOCK.findall(text)[-MOST_CANDIDATES:])
+    starts = [found.start() for found in _BEGINNING.finditer(text)]
+    yield from (text[start:] for start in reversed(starts[-MOST_CANDIDATES:]))
 
 
 def _object(text: str) -> dict[str, Any] | None:

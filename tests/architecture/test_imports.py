@@ -63,6 +63,7 @@ ALLOWED: dict[str, set[str]] = {
     "metrics": set(),
     "__main__": {"overlord.entrypoints"},
 }
+ALLOWED["store"] |= {"overlord.file_tree"}
 ALLOWED["engine"] |= {"overlord.file_tree", "overlord.ports", "overlord.home", "overlord.settings"}
 ALLOWED["verbs"] |= {"overlord.settings"}
 ALLOWED["queries"] |= {"overlord.settings", "overlord.ports", "overlord.home"}
@@ -162,7 +163,6 @@ ORDER: dict[str, tuple[str, ...]] = {
         "job_history",
         "job_outcomes",
         "jobs",
-        "disciplines",
         "knowledge",
         "spaces",
         "portfolio",
@@ -171,6 +171,8 @@ ORDER: dict[str, tuple[str, ...]] = {
         "seen_decisions",
         "hooks",
         "sessions",
+        "disciplines",
+        "training",
         "skills",
     ),
     "queries": (
@@ -193,6 +195,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "registry",
     ),
     "verbs": (
+        "right",
         "message",
         "untested",
         "scope",
@@ -201,7 +204,6 @@ ORDER: dict[str, tuple[str, ...]] = {
         "proposal",
         "skill",
         "space",
-        "right",
         "verb",
         "plan",
         "portfolio",
@@ -314,6 +316,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "tracing",
         "mirror_commits",
         "export",
+        "training",
         "web",
         "mcp",
         "daemon",

@@ -230,6 +230,7 @@ RESULT_TEXT = json.dumps({"status": "pass", "phase": "review", "message": "clean
         RESULT_TEXT,
         f"```json\n{RESULT_TEXT}\n```",
         f"Here is my review.\n\n```\n{RESULT_TEXT}\n```\n",
+        f"{{ is a brace.\nHere is my review.\n{json.dumps(json.loads(RESULT_TEXT), indent=1)}\n",
     ],
 )
 def test_a_result_in_words_is_taken(make_door: MakeDoor, run: Run, text: str) -> None:

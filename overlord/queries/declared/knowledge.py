@@ -152,6 +152,7 @@ def _read(look: Look, arguments: OfKnowledge) -> Knowledge:
         )
     else:
         found = notes.listed(look.connection, state, space=space, kind=kind, limit=MOST + 1)
+    found = [note for note in found if look.sees(note.space)]
     totals = notes.counts(look.connection, spaces=look.spaces)
     return Knowledge(
         notes=tuple(map(note_view, found[:MOST])),
@@ -233,5 +234,6 @@ QUERY = Query(
     usage="knowledge cache",
     means="what was learned, also `knowledge drafts`, `knowledge kind:decision space:owner/repo cache`",
     position=60,
+    is_narrowed=True,
     terminal="knowledge list",
 )
