@@ -52,6 +52,7 @@ EVERYWHERE = (
     "space ask-again",
     "contract edit",
     *(
+        "call",
         "skills list",
         "skills show",
         "skills stats",

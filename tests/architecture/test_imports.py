@@ -63,6 +63,7 @@ ALLOWED: dict[str, set[str]] = {
     "metrics": set(),
     "__main__": {"overlord.entrypoints"},
 }
+ALLOWED["store"] |= {"overlord.file_tree"}
 ALLOWED["engine"] |= {"overlord.file_tree", "overlord.ports", "overlord.home", "overlord.settings"}
 ALLOWED["verbs"] |= {"overlord.settings"}
 ALLOWED["queries"] |= {"overlord.settings", "overlord.ports", "overlord.home"}
@@ -99,7 +100,6 @@ ORDER: dict[str, tuple[str, ...]] = {
         "view",
         "event",
         "job",
-        "disciplines",
         "final_state",
         "decision",
         "answers",
@@ -118,6 +118,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "checks",
         "contracts",
         "knowledge",
+        "disciplines",
         "portfolio",
         "event_description",
         "conversation",
@@ -162,7 +163,6 @@ ORDER: dict[str, tuple[str, ...]] = {
         "job_history",
         "job_outcomes",
         "jobs",
-        "disciplines",
         "knowledge",
         "spaces",
         "portfolio",
@@ -171,6 +171,8 @@ ORDER: dict[str, tuple[str, ...]] = {
         "seen_decisions",
         "hooks",
         "sessions",
+        "disciplines",
+        "training",
         "skills",
     ),
     "queries": (
@@ -314,6 +316,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "tracing",
         "mirror_commits",
         "export",
+        "training",
         "web",
         "mcp",
         "daemon",

@@ -147,7 +147,11 @@ class Follower:
 
     def _chosen(self, connection: sqlite3.Connection) -> Job | None:
         """The job that is followed: that of the run that is named, or the one that moves. Raises Refused."""
-        found = [job for job in jobs.open_jobs(connection) if job.space == self.place.repository]
+        found = [
+            job
+            for job in jobs.open_jobs(connection)
+            if job.space == self.place.repository and job.call_number is None
+        ]
         moving = [job for job in found if job.state in ACTIVE or decisions.unapplied(connection, job.id)]
         newest = max(moving or found, key=lambda job: job.updated_at, default=None)
         if self._tail is not None:

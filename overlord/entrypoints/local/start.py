@@ -312,7 +312,7 @@ def _check_alone(local_session: LocalSession, number: int) -> None:
 
 def _moving(connection: sqlite3.Connection, space: str) -> list[Job]:
     """The jobs that would go on by themselves if an Overlord ran here."""
-    found = (job for job in jobs.open_jobs(connection) if job.space == space)
+    found = (job for job in jobs.open_jobs(connection) if job.space == space and job.call_number is None)
     return [job for job in found if job.state in ACTIVE or _has_answers(connection, job)]
 
 

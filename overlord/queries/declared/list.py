@@ -33,7 +33,10 @@ class ListedJob:
 
     job: JobId
     repository: str
-    issue: int
+    issue: int | None
+    """None for the job of a call, which has none."""
+    call: str
+    """The handle of the call it works on, as `c7`; empty for every other job."""
     title: str
     state: JobState
     contract: str
@@ -73,7 +76,8 @@ def _read(look: Look, _arguments: Nothing) -> Listed:
         return ListedJob(
             job=job.id,
             repository=job.space,
-            issue=job.issue.number,
+            issue=job.issue_number,
+            call=job.call_ref,
             title=job.issue.title,
             state=job.state,
             contract=job.contract,
