@@ -317,6 +317,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "mirror_commits",
         "export",
         "claim",
+        "training",
         "web",
         "mcp",
         "daemon",

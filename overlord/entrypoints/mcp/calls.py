@@ -2,6 +2,7 @@
 
 import sqlite3
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -129,7 +130,12 @@ async def cancelled(backend: Backend, ref: str) -> None:
 
 async def _seen(backend: Backend, ref: str) -> Call:
     """The call of a handle. Raises NotFound, also for one in a repository that the caller may not see."""
-    call = await backend.read(lambda c: calls.named(c, ref))
+
+    def read(connection: sqlite3.Connection) -> Call:
+        found = calls.named(connection, ref)
+        return replace(found, stage=calls.stage_of(connection, found))
+
+    call = await backend.read(read)
     if not backend.reaches(call.space):
         raise NotFound(f"there is no call {call.ref}")
     return call

@@ -39,7 +39,7 @@ INSTRUCTIONS = (
 )
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class McpServer:
     """The tools, and whoever asks for them."""
 

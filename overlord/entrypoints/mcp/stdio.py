@@ -15,6 +15,7 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import anyio
 import mcp_types as types
@@ -24,6 +25,7 @@ from mcp.shared.message import SessionMessage
 from overlord.entrypoints.mcp.backend import Backend
 from overlord.entrypoints.mcp.server import McpServer
 from overlord.entrypoints.mcp.tools import TOOLS
+from overlord.entrypoints.process_environment import environment
 
 MOST_BYTES = 4 << 20
 """Of one message, as over HTTP."""
@@ -86,6 +88,18 @@ async def run_stdio(backend: Backend) -> None:
     with _claimed() as (wire_in, wire_out), _ended_by_signals() as scope, scope:
         async with _streams(wire_in, wire_out) as (reading, writing):
             await server.run(reading, writing, server.create_initialization_options())
+
+
+def main(directory: str) -> None:
+    """Serve the checkout that a directory is in, that of the working directory where none is named. Raises OverlordError."""
+    asyncio.run(_serve(Path(directory or ".").absolute()))
+
+
+async def _serve(directory: Path) -> None:
+    from overlord.entrypoints.mcp.checkout_backend import opened
+
+    async with opened(directory, environment()) as backend:
+        await run_stdio(backend)
 
 
 @contextlib.contextmanager
