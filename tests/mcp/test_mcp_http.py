@@ -94,7 +94,11 @@ async def test_a_session_is_of_the_token_it_was_begun_with(http: HttpStage) -> N
         "jsonrpc": "2.0",
         "id": 1,
         "method": "initialize",
-        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "x", "version": "1"},
+        },
     }
     accepts = {"accept": "application/json, text/event-stream"}
     async with http.http(await http.token()) as mine, http.http(await http.token("other")) as other:

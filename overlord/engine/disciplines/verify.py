@@ -9,7 +9,7 @@ from minion.protocol import CheckReport, CheckStep, Report, SessionKind
 from overlord.domain.checks.file import ChecksFile, ChecksFileError
 from overlord.domain.disciplines.call import Call, CallStatus, Verification
 from overlord.domain.disciplines.catalog import DisciplineName
-from overlord.domain.disciplines.reading import LineRange, files_read
+from overlord.domain.disciplines.reading import Range, files_read
 from overlord.domain.disciplines.verification import verify as verification_of
 from overlord.domain.disciplines.verification.seen import Needed, Seen
 from overlord.domain.disciplines.worker_result import WorkerResult, worker_result
@@ -131,11 +131,11 @@ async def _judge(  # noqa: PLR0917
         checks=await _checks(parts, job),
         report=report if isinstance(report, CheckReport) else None,
         ending=over.ending if over is not None else None,
-        files_read=await _files_read(parts, work) if call.discipline is DisciplineName.REVIEW else {},
         entries=[entry.ref for entry in entries],
     )
     base, head = await _contents(parts, job, verification_of.needed(call.discipline, seen))
-    seen = replace(seen, base=base, head=head)
+    read = await _files_read(parts, work, base) if call.discipline is DisciplineName.REVIEW else {}
+    seen = replace(seen, base=base, head=head, files_read=read)
     verification = await asyncio.to_thread(verification_of.judge, call.discipline, seen)
     if call.discipline is DisciplineName.RETROSPECTIVE:
         found = await retrospective.kept(parts, job, call, found, entries, verification)
@@ -177,15 +177,17 @@ async def _contents(
     return base, head
 
 
-async def _files_read(parts: Parts, work: Session) -> Mapping[str, Sequence[LineRange]]:
-    """What the worker was shown of each file, by our own record of its tools."""
+async def _files_read(
+    parts: Parts, work: Session, files: Mapping[str, bytes]
+) -> Mapping[str, Sequence[Range]]:
+    """The lines that the worker was shown of each of these files, by our own record of its tools."""
+    redact = parts.current.redactor.redact
 
-    def read() -> Mapping[str, Sequence[LineRange]]:
+    def read() -> Mapping[str, Sequence[Range]]:
         path = parts.home.transcript(work.id)
-        return (
-            files_read(path.read_text(encoding="utf-8", errors="replace").splitlines())
-            if path.exists()
-            else {}
-        )
+        if not path.exists():
+            return {}
+        texts = {name: redact(content.decode(errors="replace")) for name, content in files.items()}
+        return files_read(path.read_text(encoding="utf-8", errors="replace").splitlines(), texts)
 
     return await asyncio.to_thread(read)
