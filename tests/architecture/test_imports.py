@@ -316,6 +316,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "tracing",
         "mirror_commits",
         "export",
+        "claim",
         "training",
         "web",
         "mcp",

@@ -147,7 +147,12 @@ async def _judge(  # noqa: PLR0917
         file_path=found.file_path,
         runner_output=found.runner_output or verification.output,
         verification=verification,
-        details={"runs": _runs(seen.report), "worker": asdict(found), "dropped": list(work.dropped)},
+        details={
+            "steps": [asdict(item) for item in await _steps(parts, job, call)],
+            "runs": _runs(seen.report),
+            "worker": asdict(found),
+            "dropped": list(work.dropped),
+        },
     )
     return await answer.end(parts, job, call, worked, over=over)
 
