@@ -316,6 +316,8 @@ ORDER: dict[str, tuple[str, ...]] = {
         "tracing",
         "mirror_commits",
         "export",
+        "claim",
+        "training",
         "web",
         "mcp",
         "daemon",

@@ -16,7 +16,7 @@ from overlord.entrypoints.invocation import check_here, choose_address
 HERE_ALONE = frozenset(
     {
         *("serve", "demo", "open", "init", "check", "doctor", "config", "gc", "backup", "restore"),
-        *("run", "build", "fix", "retry", "history", "ledger", "completion"),
+        *("run", "build", "fix", "retry", "history", "ledger", "training", "completion"),
     }
 )
 """Commands that are about this machine: those that are about the state of a daemon find out by themselves."""
@@ -206,6 +206,14 @@ def ledger() -> Loaded:
     from overlord.entrypoints.cli.commands import ledger
 
     return ledger.app
+
+
+@app.command()
+def training() -> Loaded:
+    """Training data from jobs that ended."""
+    from overlord.entrypoints.cli.commands import training
+
+    return training.app
 
 
 @app.command()
