@@ -118,7 +118,9 @@ ORDER: dict[str, tuple[str, ...]] = {
         "checks",
         "contracts",
         "knowledge",
+        "transcript",
         "disciplines",
+        "training",
         "portfolio",
         "event_description",
         "conversation",
@@ -137,7 +139,6 @@ ORDER: dict[str, tuple[str, ...]] = {
         "session_watchdog",
         "space_rotation",
         "timetable",
-        "transcript",
         "transcript_text",
     ),
     "store": (
