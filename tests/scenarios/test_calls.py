@@ -271,7 +271,8 @@ async def test_the_trainer_is_a_reader_and_then_a_writer() -> None:
         record = {name: pair[name] for name in ("prompt", "completion")}
         asked = len(world.model.requests)
         world.model_will(
-            give_result(runner_output=json.dumps([pair]), message="1 sft candidate found"), when="role: reader"
+            give_result(runner_output=json.dumps([pair]), message="1 sft candidate found"),
+            when="role: reader",
         )
         made = await result_of(
             world,

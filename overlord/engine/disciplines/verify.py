@@ -15,6 +15,7 @@ from overlord.domain.disciplines.verification.seen import Needed, Seen
 from overlord.domain.disciplines.worker_result import WorkerResult, worker_result
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
+from overlord.domain.retention_item import TRANSCRIPT
 from overlord.domain.session import MAX_LOSSES, EndKind, Session, SessionState
 from overlord.engine.disciplines import answer, retrospective, trainer
 from overlord.engine.disciplines.answer import Worked
@@ -26,6 +27,7 @@ from overlord.engine.sessions.environment import EnvironmentFailed
 from overlord.engine.sessions.evaluation_input import checks_of
 from overlord.errors import RunnerRefused
 from overlord.failpoints import Failpoint
+from overlord.store import evidence as evidence_rows
 from overlord.store import jobs, sessions
 from overlord.store.disciplines import calls, history
 
@@ -182,12 +184,14 @@ async def _files_read(
 ) -> Mapping[str, Sequence[Range]]:
     """The lines that the worker was shown of each of these files, by our own record of its tools."""
     redact = parts.current.redactor.redact
+    kept = await parts.database.read(
+        lambda c: [item for item in evidence_rows.exhibits(c, work.job_id) if item.session_id == work.id]
+    )
 
     def read() -> Mapping[str, Sequence[Range]]:
-        path = parts.home.transcript(work.id)
-        if not path.exists():
-            return {}
+        said = [parts.evidence.get(item.sha256) for item in kept if item.kind == TRANSCRIPT]
+        lines = [line for content in said for line in content.decode(errors="replace").splitlines()]
         texts = {name: redact(content.decode(errors="replace")) for name, content in files.items()}
-        return files_read(path.read_text(encoding="utf-8", errors="replace").splitlines(), texts)
+        return files_read(lines, texts)
 
     return await asyncio.to_thread(read)

@@ -14,7 +14,7 @@ from overlord.store import jobs, ledger, sessions
 from overlord.store.disciplines import history
 from overlord.store.rows import adapter, insert, select, update
 
-LIFETIME = timedelta(hours=24)
+LIFETIME = timedelta(hours=6)
 """The longest that a call may take, whatever holds it up."""
 MOST_OPEN = 20
 """Calls in one repository at once."""
