@@ -34,6 +34,7 @@ SAID = {
     "query": "parser",
     "content": "The parser refuses an empty text.",
 }
+ALWAYS = {"project_root", "session_id"}
 LONGEST_S = 240.0
 
 
@@ -47,7 +48,11 @@ def script(root: str) -> list[tuple[str, Mapping[str, Any]]]:
     """Each tool once, with what it needs."""
     said = {**SAID, "project_root": root}
     return [
-        (tool.name, {item.name: said[item.name] for item in tool.arguments if item.is_required}) for tool in TOOLS
+        (
+            tool.name,
+            {item.name: said[item.name] for item in tool.arguments if item.is_required or item.name in ALWAYS},
+        )
+        for tool in TOOLS
     ]
 
 
