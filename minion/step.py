@@ -48,6 +48,8 @@ class CheckStep:
     """Changed lines, as `calc.py:10-14`: a test run again is told to touch them if it calls a function with one (pytest only)."""
     files: tuple[str, ...] = ()
     """The test files to run, where `command` is empty; empty means all there are."""
+    directory: str = ""
+    """Where in the tree the command runs, and `junit` and `files` are looked for; empty for its root."""
     plan: bool = False
     """Lay the artifacts of the job's plan (the brief's `terms.plan`) into the tree, after `restore`."""
 

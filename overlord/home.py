@@ -165,6 +165,10 @@ class Home:
         """What was fetched of what Git LFS keeps for a repository, each under its own SHA-256."""
         return self.root / "lfs" / repository.casefold()
 
+    def checkout(self, name: str) -> Path:
+        """What is known of a checkout that disciplines work on (`entrypoints/mcp`): hashes, what was written to it, its lock."""
+        return self.root / "checkouts" / name
+
     @property
     def trash(self) -> Path:
         """What is being deleted."""

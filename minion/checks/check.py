@@ -118,17 +118,18 @@ class Checker:
             made = self._start.repository_environment()
             if made is not None:
                 made.lay_over(place / "tree")
-            todo = plan(step, place / "tree", place / "results", made)
+            inside = _inside(place / "tree", step.directory)
+            todo = plan(step, inside, place / "results", made)
             if isinstance(todo, StepOutcome):
                 return _Attempt(StepResult(name=step.name, outcome=todo, command=step.command))
             if step.junit:
-                clear(place / "tree", step.junit)
+                clear(inside, step.junit)
             watched = step.watched if only else ()
             with closing(Results(place / "results", only=only, watched=watched)) as results:
-                done = self._execute(step, todo, place, timeout_s, results)
+                done = self._execute(step, todo, place, results, inside=inside, timeout_s=timeout_s)
                 if isinstance(done, StepResult):
                     return _Attempt(done)
-                return self._read(step, todo, done, results, place / "tree", is_first=not only)
+                return self._read(step, todo, done, results, inside, is_first=not only)
         except (GitFailed, OSError, ValueError) as error:
             return _Attempt(_broken(step, str(error)))
         finally:
@@ -169,7 +170,7 @@ class Checker:
         return _Attempt(result, detail.failed)
 
     def _execute(
-        self, step: CheckStep, todo: Plan, place: Path, timeout_s: float, results: Results
+        self, step: CheckStep, todo: Plan, place: Path, results: Results, *, inside: Path, timeout_s: float
     ) -> shell.Finished | StepResult:
         # Home and temporary directory are the step's own: nothing an earlier one left is picked up.
         # A linter needs nothing of the tree's packages, and must not be made to import them.
@@ -180,7 +181,7 @@ class Checker:
         try:
             done = shell.run(
                 _captured(todo, place, environment["PATH"]) if step.capture else todo.arguments,
-                directory=place / "tree",
+                directory=inside,
                 environment=environment,
                 timeout_s=timeout_s,
                 keep_bytes=KEPT_OUTPUT,
@@ -200,6 +201,14 @@ class _Attempt(NamedTuple):
 
     result: StepResult
     failed: tuple[str, ...] = ()
+
+
+def _inside(tree: Path, directory: str) -> Path:
+    """The directory of a step in its tree. Raises ValueError for one that leaves it, by a link too, or is not there."""
+    inside = (tree / directory).resolve()
+    if not inside.is_relative_to(tree.resolve()) or not inside.is_dir():
+        raise ValueError(f"There is no directory {directory!r} in the tree.")
+    return inside if directory else tree
 
 
 def _captured(todo: Plan, place: Path, search_path: str) -> tuple[str, ...]:

@@ -13,7 +13,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from minion.protocol import CheckStep, StepOutcome, StepResult
 from overlord.domain.contracts.criteria.criterion import MOST_BYTES, MOST_EVIDENCE, Criterion, Seen
-from overlord.domain.contracts.criteria.markdown_has_headings import headings as headings_in
 from overlord.domain.contracts.criteria.registry import (
     KINDS,
     MOST_FINDING,
@@ -28,6 +27,7 @@ from overlord.domain.contracts.criteria.registry import (
 )
 from overlord.domain.contracts.delegation import Delegation
 from overlord.domain.scope.check import Change
+from overlord.domain.text.markdown_sections import headings as headings_in
 from overlord.domain.text.problem import first_problem
 
 ADAPTER: TypeAdapter[tuple[Criterion, ...]] = TypeAdapter(Criteria)

@@ -281,6 +281,14 @@ def rules() -> Loaded:
 
 
 @app.command()
+def call() -> Loaded:
+    """Calls: disciplines that other agents called over MCP."""
+    from overlord.entrypoints.cli.commands import call
+
+    return call.app
+
+
+@app.command()
 def initiatives() -> Loaded:
     """Initiatives: goals of repositories, each with a plan and tasks."""
     from overlord.entrypoints.cli.commands.portfolio import initiatives
@@ -294,6 +302,14 @@ def tasks() -> Loaded:
     from overlord.entrypoints.cli.commands.portfolio import tasks
 
     return tasks
+
+
+@app.command()
+def mcp() -> Loaded:
+    """Serve MCP on standard input and output for the checkout one is in: other agents start it."""
+    from overlord.entrypoints.cli.commands import mcp
+
+    return mcp.app
 
 
 @app.command()

@@ -170,7 +170,7 @@ def judge_tests(
         return _with_proof(
             made, "" if is_proven else "the test command passes without this change as well.", context
         )
-    read = _read_runs(base, restored, head, _step_named(report, NEW_ON_BASE_STEP), changes)
+    read = read_runs(base, restored, head, _step_named(report, NEW_ON_BASE_STEP), changes)
     return read if isinstance(read, CheckResult) else _judge_runs(read, restored or head, head, context)
 
 
@@ -233,7 +233,7 @@ def _late(step: StepResult) -> CheckResult:
     return _tests_result(CheckScore.NEEDS_REVISION, f"{which} did not finish in time", finding)
 
 
-def _read_runs(
+def read_runs(
     base: StepResult,
     restored: StepResult | None,
     head: StepResult,

@@ -3,8 +3,9 @@
 from typing import ClassVar
 
 from minion.protocol import CheckStep
+from overlord.domain.checks.testruns.red_output import cut_off
 from overlord.domain.contracts.criteria.criterion import Criterion, CriterionResult, Seen, named
-from overlord.domain.contracts.criteria.shell_line import RUN, AnyCommand, cut_off, unjudged
+from overlord.domain.contracts.criteria.shell_line import RUN, AnyCommand, unjudged
 
 
 class CommandSucceeds(Criterion):

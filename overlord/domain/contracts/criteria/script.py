@@ -8,9 +8,10 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator
 
 from minion.protocol import CheckStep
+from overlord.domain.checks.testruns.red_output import NOT_FOUND, cut_off
 from overlord.domain.contracts.criteria.criterion import Criterion, CriterionResult, Seen, named
 from overlord.domain.contracts.criteria.path import RepositoryPath
-from overlord.domain.contracts.criteria.shell_line import NOT_FOUND, RUN, Seconds, cut_off, unjudged
+from overlord.domain.contracts.criteria.shell_line import RUN, Seconds, unjudged
 from overlord.domain.contracts.part import Part
 
 _RUN_IT = """\

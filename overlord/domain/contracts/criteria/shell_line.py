@@ -1,6 +1,5 @@
 """A shell line that a criterion has a check session run, and how it ended where that says nothing of the work."""
 
-import re
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -13,8 +12,6 @@ RUN = "run"
 """The one step of a criterion that runs a line."""
 MOST_LINE = 4_000
 MOST_SECONDS = 3_600
-NOT_EXECUTABLE, NOT_FOUND = 126, 127
-"""What a shell says of a program that it cannot start."""
 _IN_DIRECTORY = 'cd -- "$1" || exit 127; exec sh -c "$2"'
 
 
@@ -82,19 +79,3 @@ def unjudged(step: CheckStep, result: StepResult | None) -> str:
         case _:
             why = " ".join(result.output.split())[:300] if result is not None else ""
             return f"Its command could not be run, so it could not be judged: {why or 'nothing says why'}."
-
-
-_MAKE_FOUND_NONE = re.compile(r"^make.* Error 12[67]$", re.MULTILINE)
-
-
-def cut_off(exit_code: int, output: str) -> str:
-    """What kept a command from running to an end of its own, as a sentence; empty where nothing did."""
-    if exit_code == NOT_FOUND:
-        return "A program that the command names was not found (exit code 127)."
-    if exit_code == NOT_EXECUTABLE:
-        return "A program that the command names could not be started (exit code 126)."
-    if 128 < exit_code <= 192:
-        return f"The command was ended by signal {exit_code - 128} (exit code {exit_code})."
-    if exit_code != 0 and _MAKE_FOUND_NONE.search(output):
-        return "A program that make was to start was not found."
-    return ""

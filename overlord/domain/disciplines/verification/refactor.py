@@ -1,0 +1,104 @@
+"""Refactor: the same tests pass before and after, none of them was changed, and the code that was named is another one."""
+
+from collections.abc import Sequence
+
+from minion.protocol import StepResult
+from overlord.domain.changes.paths import is_test_path
+from overlord.domain.checks.testruns.red_output import RedCode, told_by
+from overlord.domain.checks.testruns.red_run import named
+from overlord.domain.checks.testruns.run import Runs, read_run
+from overlord.domain.disciplines.call import Verification
+from overlord.domain.disciplines.verification.green import not_kept, runs_of
+from overlord.domain.disciplines.verification.runs import (
+    Asked,
+    base_on_head,
+    compared_runs,
+    is_by_exit_code,
+    no_report,
+    shown,
+)
+from overlord.domain.disciplines.verification.seen import Plan, Seen, within
+from overlord.domain.scope.check import Change
+from overlord.domain.text.plain import count, visible
+
+
+def plan_refactor(asked: Asked) -> Plan:
+    """The runs that show it; none where what was changed decides already."""
+    impl_path = asked.arguments.get("impl_path")
+    if wrong_change(asked.changes, within(asked.directory, str(impl_path or ""))):
+        return Plan()
+    try:
+        return Plan(steps=base_on_head(asked))
+    except ValueError:
+        return Plan()
+
+
+def judge_refactor(seen: Seen) -> Verification:
+    """Whether only the code's form is another one, as far as its tests show."""
+    if wrong := wrong_change(seen.changes, seen.path(seen.text("impl_path"))):
+        return Verification(verified=False, why=wrong)
+    steps = runs_of(seen)
+    if isinstance(steps, Verification):
+        return steps
+    base, restored, head = steps
+    before = read_run(base)
+    if before is None or not before.fits_its_exit_code:
+        if not is_by_exit_code(seen, base):
+            return Verification(verified=False, why=visible(no_report(base)), output=shown(base))
+        return _by_exit_codes(base, restored, head)
+    if failing := list(before.failed):
+        said = f"The tests were not green before: {named(failing)} fails without this change. Make them pass first."
+        return Verification(verified=False, why=visible(said), output=failing[0].message)
+    runs = compared_runs(seen, base, restored, head)
+    if isinstance(runs, str):
+        return Verification(verified=False, why=visible(runs), output=shown(restored or head))
+    if why := _differs(runs, seen):
+        return Verification(verified=False, why=visible(why), output=shown(restored or head))
+    passed = sum(1 for _ in before.passed)
+    said = f"{count(passed, 'test')} passed before and {'passes' if passed == 1 else 'pass'} now; none was changed."
+    return Verification(verified=True, why=said, output=shown(restored or head))
+
+
+def wrong_change(changes: Sequence[Change], impl_path: str) -> str:
+    """Why what was changed is no refactoring of that file, as a sentence; empty where it may be one."""
+    touched = {path for change in changes for path in change.paths}
+    if tests := sorted(path for path in touched if is_test_path(path) and path != impl_path):
+        return f"It changed tests: {visible(', '.join(tests[:5]))}. A refactoring leaves them as they are."
+    of_it = [change for change in changes if impl_path in change.paths]
+    if not any(
+        change.status != "T" and (change.added or change.removed or change.binary or change.status in "RD")
+        for change in of_it
+    ):
+        return f"Nothing was changed in {visible(impl_path)}."
+    return ""
+
+
+def _differs(runs: Runs, seen: Seen) -> str:
+    """Which test is not what it was, as a sentence."""
+    against = runs.restored or runs.head
+    passed = list(runs.base.passed)
+    if not passed:
+        return "Not one test passed before, so nothing shows that the code does the same."
+    names = seen.names(seen.path(seen.text("test_path")))
+    placed = [case for case in passed if case.file]
+    if placed and not any(case.file in names for case in placed):
+        return f"No test of {seen.text('test_path')} passed before, so it shows nothing of this change."
+    for run in (against, runs.head):
+        if lost := [case for case in passed if not run.passes(case.id)]:
+            return f"{named(lost)} passed before and does not now."
+    return not_kept(runs)
+
+
+def _by_exit_codes(base: StepResult, restored: StepResult | None, head: StepResult) -> Verification:
+    """A command that says nothing but yes or no of the tests as a whole."""
+    for step in (base, *((restored,) if restored else ()), head):
+        told = told_by(step.exit_code or 0, step.output)
+        if told.code is RedCode.PASSED:
+            continue
+        if step is base:
+            said = f"The tests were not green before (exit code {step.exit_code}). {told.line}"
+        else:
+            said = f"The tests do not pass with this change (exit code {step.exit_code}). {told.line}"
+        return Verification(verified=False, why=visible(said.strip()), output=shown(step))
+    said = "The tests pass before and after, judged by the exit code and the output alone."
+    return Verification(verified=True, why=said, output=shown(head))

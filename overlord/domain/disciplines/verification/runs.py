@@ -1,0 +1,129 @@
+"""The runs of tests that the disciplines of tests first have made: by the caller's command, the repository's own, or what is found."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pydantic import ValidationError
+
+from minion.protocol import CheckStep, StepOutcome, StepResult, Tree
+from overlord.domain.checks.file import CheckCommand, ChecksFile
+from overlord.domain.checks.testruns.judge import (
+    BASELINE_STEP,
+    NEW_ON_BASE_STEP,
+    TESTS_STEP,
+    plan_tests,
+    read_runs,
+)
+from overlord.domain.checks.testruns.red_run import why_not_run
+from overlord.domain.checks.testruns.report import why_unread
+from overlord.domain.checks.testruns.run import RERUNS, Runs
+from overlord.domain.disciplines.call import Verification
+from overlord.domain.disciplines.verification.seen import Seen
+from overlord.domain.evaluation import CheckResult
+from overlord.domain.event import Json
+from overlord.domain.scope.check import Change
+from overlord.domain.text.problem import first_problem
+
+MOST_OUTPUT = 4_000
+"""Characters of an output that are kept with a finding."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What is known before anything is run."""
+
+    changes: Sequence[Change] = ()
+    arguments: Mapping[str, Json] = field(default_factory=dict)
+    directory: str = ""
+    checks: ChecksFile | None = None
+    """The repository's own commands."""
+    timeout_s: int = 600
+    """The most that one run may take."""
+
+
+def checks_for(arguments: Mapping[str, Json], checks: ChecksFile | None) -> ChecksFile | None:
+    """What is run: the caller's `test_cmd`, read as `.nebulus/checks.yaml` reads a command, else the repository's own. Raises
+    ValueError for a command that cannot be read."""
+    line = _line(arguments)
+    if not line:
+        return checks
+    try:
+        return ChecksFile(tests=CheckCommand.model_validate(line))
+    except ValidationError as error:
+        raise ValueError(f"test_cmd {first_problem(error).partition(': ')[2]}") from None
+
+
+def two_runs(asked: Asked) -> tuple[CheckStep, ...]:
+    """The tests without the change and with it. Raises ValueError as `checks_for` does."""
+    checks = checks_for(asked.arguments, asked.checks)
+    command = checks.tests if checks else None
+    made = CheckStep(
+        name=TESTS_STEP,
+        command=command.command if command else (),
+        timeout_s=command.limit_s(asked.timeout_s) if command else asked.timeout_s,
+        junit=command.junit if command else "",
+        reruns=RERUNS,
+    )
+    return _placed((replace(made, name=BASELINE_STEP, tree=Tree.BASE), made), asked)
+
+
+def base_on_head(asked: Asked) -> tuple[CheckStep, ...]:
+    """The tests without the change, base's tests with it, and its own. Raises ValueError as `checks_for` does."""
+    checks = checks_for(asked.arguments, asked.checks)
+    steps = plan_tests(asked.changes, checks, asked.timeout_s, with_baseline=True)
+    return _placed(tuple(step for step in steps if step.name != NEW_ON_BASE_STEP), asked)
+
+
+def _placed(steps: tuple[CheckStep, ...], asked: Asked) -> tuple[CheckStep, ...]:
+    """The steps in the project's directory, but for a command of the repository's own. All tests of the directory are run there, since
+    paths of single files would be other ones."""
+    is_own = not _line(asked.arguments) and asked.checks is not None and asked.checks.tests is not None
+    if is_own or not asked.directory:
+        return steps
+    return tuple(replace(step, directory=asked.directory, files=()) for step in steps)
+
+
+def _line(arguments: Mapping[str, Json]) -> str:
+    line = arguments.get("test_cmd")
+    return line.strip() if isinstance(line, str) else ""
+
+
+def run_of(seen: Seen, *names: str) -> tuple[StepResult, ...] | Verification:
+    """The steps of these names, or why there is nothing to judge by."""
+    if seen.trouble:
+        return Verification(verified=False, why=seen.trouble)
+    found = [step for name in names if (step := seen.step(name)) is not None]
+    if len(found) < len(names):
+        return Verification(verified=False, why="The check session did not make every test run.")
+    for step in found:
+        if step.outcome not in {StepOutcome.RAN, StepOutcome.NOTHING_TO_RUN}:
+            where = " on the files as they were" if step.name == BASELINE_STEP else ""
+            return Verification(verified=False, why=f"{why_not_run(step)[:-1]}{where}.", output=shown(step))
+    return tuple(found)
+
+
+def compared_runs(seen: Seen, base: StepResult, restored: StepResult | None, head: StepResult) -> Runs | str:
+    """The runs as their reports tell them, or why they cannot be believed, as a sentence."""
+    made = read_runs(base, restored, head, None, seen.changes)
+    if not isinstance(made, CheckResult):
+        return made
+    said = next((finding.message for finding in made.findings), made.summary)
+    return f"{said[:1].upper()}{said[1:].rstrip('.')}."
+
+
+def is_by_exit_code(seen: Seen, step: StepResult) -> bool:
+    """Whether a command leaves nothing to judge it by but its exit code and its output, and was not to leave more."""
+    checks = checks_for(seen.arguments, seen.checks)
+    command = checks.tests if checks is not None else None
+    return command is not None and (command.by_exit_code or (command.is_own_report and not step.junit))
+
+
+def no_report(step: StepResult) -> str:
+    """What is to be said of a run that was to leave a report and did not."""
+    why = why_unread(step) or "it was cut short, or what reported was not the runner"
+    return f"The test run left no readable report (exit code {step.exit_code}): {why}."
+
+
+def shown(step: StepResult | None) -> str:
+    """The telling part of what was run: the end of its output."""
+    return step.output[-MOST_OUTPUT:] if step is not None else ""

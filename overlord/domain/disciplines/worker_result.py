@@ -1,0 +1,84 @@
+"""What a worker gives as its result: JSON in the form that every discipline has, read as untrusted text.
+
+Its word on `verified` is noted and counts for nothing: that is found by code.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+
+from overlord.domain.disciplines.call import CallStatus
+from overlord.domain.disciplines.catalog import DisciplineKind, Phase
+from overlord.domain.text.plain import visible
+
+MOST_ANSWER = 400_000
+MOST_MESSAGE = 2_000
+MOST_OUTPUT = 60_000
+MOST_PATH = 500
+MOST_SKILL = 100
+_JSON_BLOCK = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
+_CUT = " … (cut)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerResult:
+    """A result in form. All its texts are untrusted, without hidden characters, and cut."""
+
+    status: CallStatus
+    file_path: str = ""
+    runner_output: str = ""
+    message: str = ""
+    claims_verified: bool = False
+    """Whether it said of itself that it is verified."""
+
+
+def worker_result(answer: str, kind: DisciplineKind) -> WorkerResult | str:
+    """The result in a worker's answer, or why there is none, as a sentence."""
+    if not answer.strip():
+        return "The worker gave no result."
+    if len(answer) > MOST_ANSWER:
+        return f"The worker's result has {len(answer):,} characters; at most {MOST_ANSWER:,} are read."
+    said = _read(answer)
+    if said is None:
+        return "The worker's result is no JSON object."
+    phase = said.get("phase")
+    if phase not in set(Phase):
+        shown = phase if isinstance(phase, str) else json.dumps(phase)
+        return f"phase must be one of {'|'.join(Phase)}, got: {visible(shown)[:100]}"
+    if phase != kind.phase:
+        return f"The worker answered for phase {phase} in a call of {kind.phase}."
+    status = said.get("status")
+    if status not in set(CallStatus):
+        shown = status if isinstance(status, str) else json.dumps(status)
+        return f"status must be one of {'|'.join(CallStatus)}, got: {visible(shown)[:100]}"
+    return WorkerResult(
+        status=CallStatus(str(status)),
+        file_path=" ".join(_text(said.get("file_path"), MOST_PATH).split()),
+        runner_output=_text(said.get("runner_output"), MOST_OUTPUT),
+        message=_text(said.get("message"), MOST_MESSAGE),
+        claims_verified=said.get("verified") is True,
+    )
+
+
+def _read(answer: str) -> dict[str, object] | None:
+    """The one object of an answer: alone, in a fenced block, or with words round it."""
+    for text in (
+        answer.strip(),
+        *_JSON_BLOCK.findall(answer),
+        answer[answer.find("{") : answer.rfind("}") + 1],
+    ):
+        try:
+            said = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(said, dict):
+            return said
+    return None
+
+
+def _text(value: object, most: int) -> str:
+    """A field as a text; what is none is written as JSON."""
+    if value is None:
+        return ""
+    text = visible(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return text if len(text) <= most else text[: most - len(_CUT)] + _CUT
