@@ -36,7 +36,9 @@ class OuterModel:
     @property
     def app(self) -> Starlette:
         routes = [Route(path, self._answer, methods=["POST"]) for path in _PATHS]
-        return Starlette(routes=[*routes, Route("/{rest:path}", self._nothing, methods=["GET", "HEAD", "POST"])])
+        return Starlette(
+            routes=[*routes, Route("/{rest:path}", self._nothing, methods=["GET", "HEAD", "POST"])]
+        )
 
     async def _nothing(self, _request: Request) -> Response:
         return JSONResponse({"data": []})
@@ -61,7 +63,9 @@ class OuterModel:
             self.heard = [json.dumps(item.get("content")) for item in told]
             if len(told) < len(self.calls):
                 name, arguments = self.calls[len(told)]
-                found = next((item for item in offered if "overlord" in item and item.endswith(f"_{name}")), "")
+                found = next(
+                    (item for item in offered if "overlord" in item and item.endswith(f"_{name}")), ""
+                )
                 if not found:
                     self.missing.append(name)
                 function = {"name": found or name, "arguments": json.dumps(arguments)}

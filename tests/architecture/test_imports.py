@@ -191,9 +191,9 @@ ORDER: dict[str, tuple[str, ...]] = {
         "portfolio",
         "portfolio_initiative",
         "portfolio_view",
-        "brain",
         "query",
         "declared",
+        "brain",
         "registry",
     ),
     "verbs": (
