@@ -2,6 +2,11 @@
 
 from dataclasses import dataclass
 
+GIVE_RESULT = "give_result"
+"""The tool that ends such a session."""
+EDITING = ("write_file", "edit_file")
+RUNNING = "run_command"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisciplineTask:
@@ -19,3 +24,8 @@ class DisciplineTask:
     """What earlier phases of the caller's session did. Untrusted."""
     tools: tuple[str, ...] = ()
     """The tools it has beside the one that gives its result."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether its work is kept. Of one that reads nothing is, whatever its commands change."""
+        return any(name in self.tools for name in EDITING)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from minion.discipline import GIVE_RESULT
 from minion.interrupt import Interrupts
 from minion.protocol import Brief
 from minion.session_api import SessionApi
@@ -42,5 +43,7 @@ class Session:
     @property
     def ending(self) -> str:
         """The tool that ends a session which did what it was there for."""
+        if self.brief.discipline is not None:
+            return GIVE_RESULT
         terms = self.brief.terms
         return "task_complete" if terms is None or terms.consultation is None else "give_answer"

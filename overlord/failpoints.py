@@ -230,6 +230,7 @@ class Failpoint(StrEnum):
     ASK_MODEL = "ask_model"
     KEEP_EVIDENCE = "keep_evidence"
     REMOVE_EVIDENCE = "remove_evidence"
+    KEEP_TRAINING_DATA = "keep_training_data"
     KEEP_BACKUP = "keep_backup"
     RESTORE_HOME = "restore_home"
 

@@ -6,6 +6,7 @@ Every directory is opened by the handle of the one above it, so nothing that app
 
 import contextlib
 import errno
+import itertools
 import os
 import secrets
 import stat
@@ -73,6 +74,14 @@ class FileTree:
             finally:
                 with contextlib.suppress(OSError):
                     os.unlink(making, dir_fd=directory)
+
+    def names(self, path: str, *, most: int) -> list[str]:
+        """The names in a directory, in order; none where there is no directory, or a link is in its way."""
+        try:
+            with self._directory(f"{path}/x") as (directory, _), os.scandir(directory) as entries:
+                return sorted(entry.name for entry in itertools.islice(entries, most))
+        except OSError:
+            return []
 
     def remove(self, path: str) -> None:
         """Take a file away, if it is there. A link is left, as whoever put it there wants it."""

@@ -47,6 +47,11 @@ class Home:
         return self.root / "evidence"
 
     @property
+    def brain(self) -> Path:
+        """What sessions of other agents left to remember and to learn from; training data is below it."""
+        return self.root / "brain"
+
+    @property
     def hooks(self) -> Path:
         """Where the operator's own programs work, and may lie."""
         return self.root / "hooks"
@@ -159,6 +164,10 @@ class Home:
     def large_objects(self, repository: str) -> Path:
         """What was fetched of what Git LFS keeps for a repository, each under its own SHA-256."""
         return self.root / "lfs" / repository.casefold()
+
+    def checkout(self, name: str) -> Path:
+        """What is known of a checkout that disciplines work on (`entrypoints/mcp`): hashes, what was written to it, its lock."""
+        return self.root / "checkouts" / name
 
     @property
     def trash(self) -> Path:

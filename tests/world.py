@@ -21,6 +21,7 @@ from overlord.adapters.git.command import git
 from overlord.app import Overlord, overlord
 from overlord.domain.decision import Decision, Verb
 from overlord.domain.evaluation import CheckResult, EvaluationResult
+from overlord.domain.interface import Interface
 from overlord.domain.job import Job
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.embedded.forge.forge import EmbeddedForge
@@ -164,7 +165,14 @@ class World:
         await self.overlord.parts.database.write(
             "by hand",
             lambda c: commands.answer_decision(
-                c, decision.id, verb, text=text, actor=by, digest=decision.digest, at=self.clock.now()
+                c,
+                decision.id,
+                verb,
+                text=text,
+                actor=by,
+                interface=Interface.TERMINAL,
+                digest=decision.digest,
+                at=self.clock.now(),
             ),
         )
         self.overlord.wakeup.notify()

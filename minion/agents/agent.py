@@ -88,7 +88,9 @@ class Permissions:
     commands: Sequence[str] | None
     """The programs its shell may start; None for any. Empty: no shell."""
     is_reader: bool = False
-    """It answers a question and changes nothing."""
+    """It reads and changes nothing."""
+    can_ask: bool = True
+    """It may ask to write more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from minion.errors import (
     SessionApiRefused,
     ToolError,
 )
-from minion.native.ending import interrupted, stopped, submitted
+from minion.native.ending import interrupted, no_result, stopped, submitted
 from minion.native.mailbox import NOT_ENDED, Mailbox
 from minion.native.prompt import fenced
 from minion.protocol import Bootstrap, Outcome, Report
@@ -105,6 +105,8 @@ class AgentSession:
                 self._tools.resume()
                 return held
             return submitted(self._session, self._beat, submission)
+        if self._session.brief.discipline is not None:
+            return self._result(attempt)
         found = attempt.sentinel or next(reversed(list(sentinels(attempt.text))), None)
         if found is not None and found.kind is not SentinelKind.QUESTION:
             return self._said(found)
@@ -113,6 +115,22 @@ class AgentSession:
         if found is not None:
             return self._asked(found)
         return self._widened() or self._finished(without_sentinels(attempt.text))
+
+    def _result(self, attempt: Attempt) -> Report | str:
+        """What a prompt's end means in a session of a discipline: its result may be the last words."""
+        from minion.tools.discipline import said_result  # few sessions are of a discipline
+
+        said = said_result(self._session, attempt.text)
+        if isinstance(said, Submission):
+            return self._messages() or submitted(self._session, self._beat, said)
+        if (report := self._cut_short(attempt)) is not None:
+            return report
+        told = said or "You ended without a result. Give it now, as you were told."
+        return (
+            self._messages()
+            or self._once(f"result {said}", told)
+            or self._stopped(Outcome.ERROR, "no_work", no_result(attempt.text))
+        )
 
     def _said(self, found: Sentinel) -> Report | str:
         if found.kind is SentinelKind.PHASE_COMPLETE:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from minion.agents.agent import Permissions
+from minion.discipline import RUNNING
 from minion.protocol import (
     PROTECTED_ALWAYS,
     PROTECTED_UNLESS_NAMED,
@@ -24,8 +25,8 @@ def permissions_of(
     brief: Brief, scope: Scope, refusal: Callable[[str], str] = lambda _path: ""
 ) -> Permissions:
     """Those of a session with the scope it has now. `refusal` says why the contract closes a path, whatever the scope says."""
-    terms = brief.terms
-    is_reader = terms is not None and _is_reader(terms)
+    terms, task = brief.terms, brief.discipline
+    is_reader = not task.writes if task is not None else terms is not None and _is_reader(terms)
     secret = terms.secret_paths if terms is not None else ()
     return Permissions(
         writable=() if is_reader else tuple(_writable(scope, terms)),
@@ -33,8 +34,9 @@ def permissions_of(
             dict.fromkeys((*_closed(scope), *_closed_plan(scope, terms, refusal), *scope.without, *secret))
         ),
         secret=secret,
-        commands=None if terms is None else _commands(terms),
+        commands=() if task is not None and RUNNING not in task.tools else _commands(terms),
         is_reader=is_reader,
+        can_ask=task is None,
     )
 
 
@@ -43,7 +45,9 @@ def _is_reader(terms: Terms) -> bool:
     return terms.consultation is not None or bool(terms.tools and not _EDITING & set(terms.tools))
 
 
-def _commands(terms: Terms) -> tuple[str, ...] | None:
+def _commands(terms: Terms | None) -> tuple[str, ...] | None:
+    if terms is None:
+        return None
     if terms.consultation is None and terms.tools and "run_command" not in terms.tools:
         return ()
     return terms.commands

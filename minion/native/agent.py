@@ -6,11 +6,12 @@ ending, the work so far is pushed first.
 
 import threading
 
+from minion.discipline import GIVE_RESULT
 from minion.errors import Interrupted, ModelFailed, OutOfBudget, SessionApiRefused, ToolError
 from minion.heartbeat import Heartbeat
 from minion.native.asking import FRUITLESS_REPLIES, next_reply
 from minion.native.conversation import Conversation, bounded
-from minion.native.ending import interrupted, stopped, submitted
+from minion.native.ending import interrupted, no_result, stopped, submitted
 from minion.native.mailbox import NOT_ENDED, Mailbox
 from minion.native.model import Flaw, Model, Reply, ToolCall
 from minion.protocol import Outcome, Report
@@ -26,6 +27,12 @@ _NUDGES = {
     Flaw.EMPTY: "Your reply was empty. Go on with a tool call, or end with task_complete or task_blocked.",
     Flaw.CUT_OFF: "Your reply was cut off at the output limit. Work in smaller steps, with tool calls.",
     Flaw.REFUSED: "You declined to reply. If the task cannot be done, say why with task_blocked; else go on.",
+}
+_DISCIPLINE_NUDGES = {
+    Flaw.NONE: "You called no tool. Go on with the work, or end it with give_result.",
+    Flaw.EMPTY: "Your reply was empty. Go on with a tool call, or end with give_result.",
+    Flaw.CUT_OFF: "Your reply was cut off at the output limit. Work in smaller steps, with tool calls.",
+    Flaw.REFUSED: "You declined to reply. If it cannot be done, say why with give_result, status error; else go on.",
 }
 
 
@@ -67,23 +74,45 @@ class Agent:
                 self._session.workspace.wait()
             self._conversation.add_message(reply.message)
             if not reply.calls:
-                self._nudge(reply)
+                if (submission := self._said(reply)) is not None:
+                    return submitted(self._session, self._beat, submission)
             elif (submission := self._do(reply)) is not None:
                 return submitted(self._session, self._beat, submission)
             if self._fruitless == FRUITLESS_REPLIES:
-                summary = (
-                    f"{FRUITLESS_REPLIES} replies in a row called no tool (last: {reply.flaw or 'text'})."
-                )
-                return self._stopped(Outcome.ERROR, "model", summary)
+                return self._given_up(reply)
             if self._failed_turns >= limits.tool_errors:
                 summary = f"In {self._failed_turns} turns in a row every tool call failed."
                 return self._stopped(Outcome.ERROR, "tool_errors", summary)
         return self._stopped(Outcome.ERROR, "turn_limit", f"The limit of {limits.turns} turns was reached.")
 
-    def _nudge(self, reply: Reply) -> None:
+    def _said(self, reply: Reply) -> Submission | None:
+        """A reply without a call: one of a discipline may be its result in words; any other is told how to go on."""
+        told = self._nudge(reply.flaw)
+        if self._session.brief.discipline is not None and reply.flaw is Flaw.NONE:
+            from minion.tools.discipline import said_result  # few sessions are of a discipline
+
+            said = said_result(self._session, reply.text)
+            if isinstance(said, Submission):
+                if not self._mailbox.holds_up(self._session.turn):
+                    return said
+                said = NOT_ENDED
+            told = said or told
         self._fruitless += 1
-        self._conversation.add("user", _NUDGES[reply.flaw].replace("task_complete", self._session.ending))
+        self._conversation.add("user", told)
         self._beat.progress(self._session.turn, reply.text or f"({reply.flaw})")
+        return None
+
+    def _nudge(self, flaw: Flaw) -> str:
+        if self._session.brief.discipline is not None:
+            return _DISCIPLINE_NUDGES[flaw]
+        return _NUDGES[flaw].replace("task_complete", self._session.ending)
+
+    def _given_up(self, reply: Reply) -> Report:
+        last = reply.flaw or "text"
+        if self._session.brief.discipline is not None:
+            return self._stopped(Outcome.ERROR, "no_work", no_result(reply.text or f"({last})"))
+        summary = f"{FRUITLESS_REPLIES} replies in a row called no tool (last: {last})."
+        return self._stopped(Outcome.ERROR, "model", summary)
 
     def _do(self, reply: Reply) -> Submission | None:
         """Make every call of a reply, in order; a submission after a call that failed is not taken."""
@@ -109,7 +138,7 @@ class Agent:
         return None
 
     def _perform(self, call: ToolCall, *, after_failure: bool) -> str | Submission:
-        if after_failure and call.name in ("task_complete", "give_answer"):
+        if after_failure and call.name in ("task_complete", "give_answer", GIVE_RESULT):
             raise ToolError(f"{call.name} was not taken: another call of the same reply failed.")
         return perform(self._session, call)
 

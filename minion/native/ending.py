@@ -10,6 +10,7 @@ from minion.session import Session
 from minion.tools.tool import Submission
 
 PATIENCE_WHEN_TERMINATED_S = 5.0
+LAST_WORDS = 4_000
 
 
 def submitted(session: Session, beat: Heartbeat, submission: Submission) -> Report:
@@ -28,6 +29,11 @@ def submitted(session: Session, beat: Heartbeat, submission: Submission) -> Repo
         result=submission.result,
         answer=submission.answer,
     )
+
+
+def no_result(said: str) -> str:
+    """Why a session of a discipline comes to nothing that ended without its result."""
+    return f"The worker returned no result. It said last: {said.strip()[-LAST_WORDS:] or '(nothing)'}"
 
 
 def interrupted(session: Session, beat: Heartbeat, stop: Interrupted) -> Report:

@@ -115,6 +115,10 @@ def mission(brief: Brief, fence: str) -> str:
 
 def layers(brief: Brief, fence: str) -> tuple[Layer, ...]:
     """All that a session is told first, in order, each part with where it comes from."""
+    if brief.discipline is not None:
+        from minion.native.discipline_prompt import discipline_layers  # few sessions are of a discipline
+
+        return discipline_layers(brief, brief.discipline, fence)
     if brief.terms is not None:
         from minion.native.contract_prompt import contract_layers  # most sessions have no contract's terms
 

@@ -60,6 +60,7 @@ def prepare(start: Start, brief: Brief, scope: Scope) -> Prepared:
             modules=ready.modules if ready is not None else (),
             scope_now=partial(scope_now, start.session_api),
             contract_files=workspace.contract_files,
+            can_ask=brief.discipline is None,
         ),
         workspace=workspace,
         command_environment=command_environment(

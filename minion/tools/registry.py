@@ -23,7 +23,12 @@ TOOLS: dict[str, Tool] = {tool.name: tool for tool in _ALL}
 
 
 def tools_of(brief: Brief) -> dict[str, Tool]:
-    """The tools of a session, by name: without skills there is nothing to load any with; a contract may take some away."""
+    """The tools of a session, by name: without skills there is nothing to load any with; a contract may take some away, and a
+    discipline has its own few."""
+    if brief.discipline is not None:
+        from minion.tools.discipline import tools_for  # few sessions are of a discipline
+
+        return tools_for(brief.discipline, {tool.name: tool for tool in _ALL})
     without = () if brief.skills else skills.TOOLS
     found = {tool.name: tool for tool in _ALL if tool not in without}
     if brief.terms is not None:

@@ -24,6 +24,8 @@ class Kind(StrEnum):
     TEXTS_BY_NAME = "texts by name"
     DOCUMENT = "document"
     """An object of a given schema. Where a model sends it as a text that is no JSON, that text is its value."""
+    JSON_TEXT = "json text"
+    """A text, which may be JSON. What a model sends as an object or a list is taken as its text."""
     OBJECTS = "objects"
     """A list of objects of a given schema."""
 
@@ -38,6 +40,7 @@ _TYPES = {
     Kind.TEXTS: "array",
     Kind.TEXTS_BY_NAME: "object",
     Kind.DOCUMENT: "object",
+    Kind.JSON_TEXT: "string",
     Kind.OBJECTS: "array",
 }
 """The JSON type of each kind."""
@@ -81,6 +84,7 @@ class Parameter:
         """The value in this parameter's type, forgiving what models commonly get wrong. Raises ToolError."""
         reading: dict[Kind, Callable[[object], object]] = {
             Kind.DOCUMENT: self._document,
+            Kind.JSON_TEXT: self._json_text,
             Kind.OBJECTS: self._objects,
             Kind.NUMBER: self._number,
             Kind.NUMBERS: self._numbers,
@@ -147,6 +151,9 @@ class Parameter:
         if isinstance(value, str) and value.strip():
             return _encodable(self.name, _without_fence(value))
         raise ToolError(f"{self.name} must be an object, not {_type(value)}.")
+
+    def _json_text(self, value: object) -> str:
+        return self._text(json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value)
 
     def _objects(self, value: object) -> tuple[dict[str, Any], ...]:
         if isinstance(value, str):

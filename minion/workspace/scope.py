@@ -27,14 +27,16 @@ class Territory:
         modules: Collection[str] = (),
         scope_now: Callable[[], Scope | None] = lambda: None,
         contract_files: "ContractFiles | None" = None,
+        can_ask: bool = True,
     ) -> None:
         """`modules` are submodules that have their files: for reading, and part of another repository. `scope_now` says what
-        people have granted meanwhile, None where that cannot be had. `contract_files` are those its contract closes."""
+        people have granted meanwhile, None where that cannot be had. `contract_files` are those its contract closes. `can_ask` says whether it may ask for more."""
         self.root = Path(os.path.realpath(root))
         self.scope = scope
         self._modules = modules
         self._scope_now = scope_now
         self._contract_files = contract_files
+        self._can_ask = can_ask
 
     def readable(self, path: str) -> Path:
         """The real place of a path. Raises ToolError when it is not inside the workspace, or kept out of sight."""
@@ -99,7 +101,10 @@ class Territory:
             return closed
         if any(part.casefold() in PROTECTED_ALWAYS for part in name.split("/")):
             return f"{name} is protected: no session may write it, and that cannot be asked for."
+        refused = f"{name} is outside this session's scope ({self.scope.describe()}), so it was not written."
+        if not self._can_ask:
+            return f"{refused} If the task cannot be done without it, say so in your result."
         return (
-            f"{name} is outside this session's scope ({self.scope.describe()}), so it was not written. If the task "
+            f"{refused} If the task "
             f'cannot be done without it, ask: ask_question(kind="scope", patterns=["{name}"], question="why it is needed").'
         )

@@ -60,7 +60,7 @@ class Workspace:
         self._environment = environment
         self._index = home / "save.index"
         self.contract_files = _contract_files(brief)
-        self._saves = brief.terms is None or brief.terms.consultation is None
+        self._saves = _saves(brief)
         self._saved_tree = ""
         self._lock = threading.Lock()
         self._cloning: threading.Thread | None = None
@@ -95,7 +95,7 @@ class Workspace:
 
     def save(self, message: str, tree: str | None = None) -> None:
         """Commit a snapshot (one made now, if none is given) and push it, if the branch does not hold it already. Nothing of a
-        consultation is kept.
+        consultation is kept, nor of a discipline that only reads.
 
         Raises GitFailed when the tree cannot be committed or the session API refuses it.
         """
@@ -227,6 +227,13 @@ class Workspace:
 
     def _persistently(self, attempt: Callable[[], str]) -> str:
         return persistently(attempt, patience_s=self.patience_s)
+
+
+def _saves(brief: Brief) -> bool:
+    """Whether what a session changes is kept."""
+    if brief.discipline is not None:
+        return brief.discipline.writes
+    return brief.terms is None or brief.terms.consultation is None
 
 
 def _contract_files(brief: Brief) -> "ContractFiles | None":

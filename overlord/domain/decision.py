@@ -4,6 +4,7 @@ It goes from draft to open, is answered once by somebody of its audience, and th
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -169,6 +170,22 @@ class Verb(StrEnum):
     REJECT = "reject"
 
 
+_AGAIN = frozenset({Verb.RETRY, Verb.RECHECK, Verb.REDELIVER})
+FOR_MACHINES: Mapping[Subject, frozenset[Verb]] = {
+    Subject.QUESTION: frozenset({Verb.REPLY}),
+    Subject.BLOCKED: frozenset({Verb.RETRY, Verb.REPLY}),
+    Subject.STOPPED_SHORT: frozenset({Verb.RETRY, Verb.REPLY}),
+    Subject.ENVIRONMENT: _AGAIN,
+    Subject.LOSSES: _AGAIN,
+    Subject.MODEL: _AGAIN,
+    Subject.NO_TOOLCHAIN: _AGAIN,
+    Subject.CHECKS_UNAVAILABLE: _AGAIN,
+    Subject.DELIVERY_REFUSED: _AGAIN,
+}
+"""What another agent may answer, and how: words for a session that asks, and another try where something failed that is no fault of the
+work. All else asks a person: gates, approvals, budgets, scopes, escalations, and what no line here names."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """A row: what is asked, what it rests on, what it blocks, and the answer once there is one."""
@@ -219,6 +236,17 @@ class Decision:
         if self.subject in (Subject.GATE, Subject.DISCOVERY):
             return ()
         return self.options[1:] if self.subject is Subject.SCOPE_UNKNOWN else self.options
+
+    def is_for_machines(self, verb: Verb) -> bool:
+        """Whether a machine may give this answer. What is an approval, or is for approvers, never is."""
+        if self.kind is DecisionKind.APPROVAL or self.audience is Audience.APPROVER:
+            return False
+        return verb in FOR_MACHINES.get(self.subject, ())
+
+    @property
+    def asks_a_person(self) -> bool:
+        """Whether no machine may give any of its answers."""
+        return not any(map(self.is_for_machines, self.verbs))
 
     @property
     def ref(self) -> ApprovalRef:

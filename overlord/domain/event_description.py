@@ -288,7 +288,9 @@ _SENTENCES: Mapping[E, _Sentence] = {
     ),
     E.TRAINING_WRITTEN: lambda d: f"{_number(d['records'], 'record')} of training data written",
     E.CHAT_REFUSED: lambda d: f"somebody in the chat was refused: {d['reason']}",
-    E.PAGE_REFUSED: lambda d: f"somebody on the page was refused {d['verb']}: {d['reason']}",
+    E.PAGE_REFUSED: lambda d: (
+        f"somebody {'over MCP' if d.get('interface') == 'mcp' else 'on the page'} was refused {d['verb']}: {d['reason']}"
+    ),
     E.COMMENT_REFUSED: lambda d: f"a command at #{d['number']} was refused: {d['reason']}",
     E.ISSUE_REQUESTED: lambda d: f"a person asks for an issue in {d['space']} ({d['kind']}): {d['title']}",
     E.REQUESTED_ISSUE_OPENED: lambda d: f"{d['issue']} is there, as a person asked ({d['kind']})",

@@ -11,3 +11,5 @@ class Interface(StrEnum):
     COMMENT = "comment"
     PAGE = "page"
     API = "api"
+    MCP = "mcp"
+    """Where other agents give them: whoever speaks there counts as a machine, whosever token it has."""

@@ -225,6 +225,16 @@ class Job:
         return -self.issue.number if self.issue.number < 0 else None
 
     @property
+    def issue_number(self) -> int | None:
+        """Its issue at the forge; None for the job of a call."""
+        return self.issue.number if self.issue.number >= 0 else None
+
+    @property
+    def call_ref(self) -> str:
+        """The handle of the call it works on, `c7`; empty for every other job."""
+        return f"c{-self.issue.number}" if self.issue.number < 0 else ""
+
+    @property
     def issue_ref(self) -> str:
         """What it works on, for people: `acme/calc#7`, and `acme/calc c3` for a call."""
         if (number := self.call_number) is not None:

@@ -52,7 +52,10 @@ class FoundJob:
 
     id: int
     space: str
-    issue_number: int
+    issue_number: int | None
+    """None for the job of a call, which has none."""
+    call: str
+    """The handle of the call it works on, as `c7`; empty for every other job."""
     title: str
     state: str
     hits: tuple[Hit, ...]

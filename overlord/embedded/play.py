@@ -1,6 +1,6 @@
 """Scripts for the embedded model: a play is a list of turns, a turn is what the model says or how it misbehaves.
 
-In Python, `call`, `edit`, `write`, `run`, `read`, `submit`, `blocked`, `say` and the misbehaviours each make one turn; in YAML
+In Python, `call`, `edit`, `write`, `run`, `read`, `submit`, `give_result`, `blocked`, `say` and the misbehaviours each make one turn; in YAML
 a play is `{when: …, turns: [{tool: …, arguments: {…}} | {text: …, tools: […]} | {misbehave: …}]}`.
 """
 
@@ -97,6 +97,11 @@ def run(command: str) -> Turn:
 
 def submit(summary: str = "done") -> Turn:
     return call("task_complete", summary=summary)
+
+
+def give_result(status: str = "pass", message: str = "done", **more: Any) -> Turn:
+    """End a session of a discipline; `more` are `file_path`, `runner_output`."""
+    return call("give_result", status=status, message=message, **more)
 
 
 def blocked(reason: str) -> Turn:

@@ -75,9 +75,10 @@ async def with_page(running: Overlord) -> AsyncIterator[str]:
     if not running.parts.settings.page.address:
         yield ""
         return
+    from overlord.entrypoints.mcp.http import mcp_route
     from overlord.entrypoints.web.server import page_served
 
-    async with page_served(running) as address:
+    async with page_served(running, beside=mcp_route) as address:
         yield address
 
 

@@ -31,6 +31,7 @@ EVERYWHERE = (
         "list",
         "trends",
         "agents",
+        "tier",
         "search",
         "queue",
         "why",
@@ -52,6 +53,7 @@ EVERYWHERE = (
     "space ask-again",
     "contract edit",
     *(
+        "call",
         "skills list",
         "skills show",
         "skills stats",

@@ -1,7 +1,7 @@
 """What queries read of commits (`queries/look.py`): from this machine's mirrors as they are. Nothing is fetched, nothing is written."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -56,6 +56,14 @@ class MirrorCommits:
         except GitFailed:
             return None
         return None if found is None else tuple(found)
+
+    def files(self, space: str, commit: str, paths: Sequence[str]) -> Mapping[str, bytes]:
+        """What of these files a commit has; nothing where there is no mirror. Raises GitFailed, GitUnavailable."""
+
+        async def read(git: "GitMirrors") -> Mapping[str, bytes]:
+            return await git.read_files(RepositoryName(space), Sha(commit), paths)
+
+        return self._asked(space, read) or {}
 
     def _asked(
         self, space: str, read: "Callable[[GitMirrors], Coroutine[Any, Any, Result]]"

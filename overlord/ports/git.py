@@ -112,6 +112,9 @@ class Git(GitContent, Protocol):
     async def diff(self, name: RepositoryName, base: Sha, head: Sha, *, limit_bytes: int) -> str:
         """The unified diff, cut at a limit with a line that says so."""
 
+    async def patch(self, name: RepositoryName, base: Sha, head: Sha, *, limit_bytes: int) -> bytes:
+        """The whole difference as `git apply` takes it, binary files included. Raises GitFailed where it is longer than the limit."""
+
     async def sizes(self, name: RepositoryName, commit: Sha) -> Mapping[str, int]:
         """The bytes of every file of a commit, by path."""
 

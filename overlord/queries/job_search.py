@@ -21,7 +21,8 @@ def found_jobs(
         FoundJob(
             id=job.id,
             space=job.space,
-            issue_number=job.issue.number,
+            issue_number=job.issue_number,
+            call=job.call_ref,
             title=job.issue.title,
             state=job.state,
             hits=found.jobs[job.id],

@@ -134,7 +134,10 @@ class JobStatus:
     at: datetime
     job: JobId
     repository: str
-    issue: int
+    issue: int | None
+    """None for the job of a call, which has none."""
+    call: str
+    """The handle of the call it works on, as `c7`; empty for every other job."""
     title: str
     state: JobState
     reason: str
@@ -168,7 +171,8 @@ def read(look: Look, job: Job) -> JobStatus:
         at=look.at,
         job=job.id,
         repository=job.space,
-        issue=job.issue.number,
+        issue=job.issue_number,
+        call=job.call_ref,
         title=job.issue.title,
         state=job.state,
         reason=job.reason,

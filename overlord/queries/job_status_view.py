@@ -9,6 +9,7 @@ from overlord.domain.budgets.budget import NANO, cost_text, usd_text
 from overlord.domain.chat.lines import facts, happened, look_at, since, words
 from overlord.domain.conversation.decision_words import answer_ref
 from overlord.domain.conversation.pull_card import LEAD, state_in_words
+from overlord.domain.disciplines.call import read_ref
 from overlord.domain.inquiry import age_text
 from overlord.domain.job import JobState
 from overlord.domain.session import with_models
@@ -35,11 +36,13 @@ def _state(status: JobStatus) -> str:
 
 def job_status_view(status: JobStatus) -> View:
     """All of it; what a contract of one phase and one role has none of is left out."""
-    title = f"Job {status.job}: {status.repository}#{status.issue}"
+    number = status.issue if status.issue is not None else -(read_ref(status.call) or 0)
+    about = Issue(status.repository, number)
+    title = f"Job {status.job}: {about.words}"
     reason = f": {words(status.reason, 500)}" if status.reason else ""
     parts: list[Part] = [
         Heading(title),
-        Paragraph((Issue(status.repository, status.issue), f" {words(status.title)}")),
+        Paragraph((about, f" {words(status.title)}")),
         Paragraph((Bold(_state(status).capitalize()), reason)),
         facts(*_standing(status)),
         *_waiting(status),

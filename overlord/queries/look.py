@@ -74,6 +74,10 @@ class Look:
         """Whether they may see a repository; what is about all of them too."""
         return not (self.spaces and space) or space.casefold() in {name.casefold() for name in self.spaces}
 
+    def is_theirs(self, space: str) -> bool:
+        """Whether something belongs in a list of theirs: what is about all repositories is for who may see all."""
+        return not self.spaces or bool(space and self.sees(space))
+
     @property
     def settings(self) -> "Settings":
         """The settings as they are now. Raises SettingsError."""

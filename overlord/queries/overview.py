@@ -142,7 +142,7 @@ def _open_decision(
     job = known.get(decision.job_id) or jobs.get(connection, decision.job_id)
     of = portfolio.initiative_of_job(connection, job)
     return OpenDecision(
-        decision=decision, space=job.space, issue_number=job.issue.number, initiative=of.slug if of else ""
+        decision=decision, space=job.space, issue_number=job.issue_number, initiative=of.slug if of else ""
     )
 
 

@@ -105,7 +105,7 @@ def portfolio_now(look: Look, space: str = "") -> PortfolioNow:
     """Of a repository, or of all that whoever looks may see."""
     known = _seen(look, initiatives.every(look.connection), space)
     chosen = [item for item in known if not item.has_ended] + newest_ended(known, MOST_ENDED)
-    drafts = notes.of_state(look.connection, NoteState.DRAFT)
+    drafts = notes.of_state(look.connection, NoteState.DRAFT, documents=True)
     return PortfolioNow(
         at=look.at,
         space=space,

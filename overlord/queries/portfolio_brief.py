@@ -9,6 +9,7 @@ from overlord.domain.decision import Decision
 from overlord.domain.event import OVERLORD
 from overlord.domain.inquiry import OpenDecision
 from overlord.domain.job import Job
+from overlord.domain.knowledge.document import title_of
 from overlord.domain.knowledge.note import NoteState
 from overlord.domain.portfolio.escalated import Affected, task_blocked
 from overlord.domain.portfolio.escalation import Escalation
@@ -79,7 +80,8 @@ def answered_since(connection: sqlite3.Connection, since: datetime) -> tuple[Men
 
 def noted_since(connection: sqlite3.Connection, since: datetime) -> tuple[Mentioned, ...]:
     """Drafts of notes that nobody has accepted, and what jobs and answers taught that counts at once."""
-    drafts = [item for item in notes.of_state(connection, NoteState.DRAFT) if item.created_at >= since]
+    waiting = notes.of_state(connection, NoteState.DRAFT, documents=True)
+    drafts = [item for item in waiting if item.created_at >= since]
     counting = notes.of_state(connection, NoteState.ACTIVE)
     learned = [
         item
@@ -88,7 +90,10 @@ def noted_since(connection: sqlite3.Connection, since: datetime) -> tuple[Mentio
         and (item.source.job_id is not None or item.source.escalation_id is not None)
     ]
     found = sorted((*drafts, *learned), key=lambda item: item.id)
-    return tuple(Mentioned(ref=item.ref, place=item.space, text=item.text) for item in found)
+    return tuple(
+        Mentioned(ref=item.ref, place=item.space, text=title_of(item) if item.document else item.text)
+        for item in found
+    )
 
 
 def going_on(connection: sqlite3.Connection) -> tuple[Mentioned, ...]:

@@ -58,6 +58,8 @@ class Query:
     """How the command line calls it, where that is not its name: `decisions list`."""
     right: AccessRight = AccessRight.READ
     """What whoever looks must at least be given: with ADMIN it is for the operator of the machine alone."""
+    is_narrowed: bool = False
+    """Whether it shows to who may see some repositories what is about these, where none is named; without that it is refused them."""
     survives_bad_settings: bool = False
     """Whether it shows what it can where the settings do not load."""
     needs_state: bool = True

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from overlord.domain.conversation.argument import Argument, SkillRef, arguments_of, read_arguments
+from overlord.domain.conversation.call_argument import CallArgument
 from overlord.domain.conversation.look_argument import (
     CostOf,
     FilterArgument,
@@ -22,6 +23,7 @@ from overlord.domain.view.view import View
 from overlord.queries import declared
 from overlord.queries.look import Look
 from overlord.queries.query import Cell, Query
+from overlord.store.disciplines import calls
 
 
 def names() -> tuple[str, ...]:
@@ -81,6 +83,8 @@ class Question:
                     return look.initiative(value).space
                 case TaskRef():
                     return look.task(value).space
+                case str() if isinstance(kind, CallArgument):
+                    return calls.named(look.connection, value.strip().casefold()).space
                 case SkillRef(space=str() as named):
                     return look.space(named)
                 case str() if value and _names_a_space(kind):

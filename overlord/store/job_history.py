@@ -9,6 +9,8 @@ from overlord.store.rows import select
 
 ENDINGS = sorted({str(event) for (_, event), state in TRANSITIONS.items() if state in TERMINAL})
 """The events that end a job."""
+ON_ISSUES = "issue_number >= 0"
+"""Of the jobs of calls the number is negative: they are listed with the calls, and not among work on issues."""
 _MARKS = ", ".join(f"'{name}'" for name in ENDINGS)
 
 
@@ -20,21 +22,21 @@ def at_number(connection: sqlite3.Connection, number: int, space: str | None) ->
 
 
 def newest(connection: sqlite3.Connection, *, limit: int) -> list[Job]:
-    """Those that ended last, newest first."""
-    query = "SELECT * FROM jobs WHERE NOT is_open ORDER BY updated_at DESC, id DESC LIMIT ?"
+    """Those that ended last, newest first, without those of calls, which are no work on issues."""
+    query = f"SELECT * FROM jobs WHERE NOT is_open AND {ON_ISSUES} ORDER BY updated_at DESC, id DESC LIMIT ?"  # noqa: S608
     return select(connection, Job, query, limit)
 
 
 def last_ended(connection: sqlite3.Connection, *, space: str, limit: int) -> list[Job]:
     """Those that ended last, newest first: of one repository, or of all where none is named."""
-    query = """SELECT * FROM jobs WHERE NOT is_open AND (? = '' OR lower(space) = lower(?))
-               ORDER BY updated_at DESC, id DESC LIMIT ?"""
+    query = f"""SELECT * FROM jobs WHERE NOT is_open AND {ON_ISSUES} AND (? = '' OR lower(space) = lower(?))
+               ORDER BY updated_at DESC, id DESC LIMIT ?"""  # noqa: S608 - constants
     return select(connection, Job, query, space, space, limit)
 
 
 def last_claimed(connection: sqlite3.Connection, space: str) -> list[Job]:
     """The one job of a repository that was claimed last; none where there was none."""
-    query = "SELECT * FROM jobs WHERE lower(space) = lower(?) ORDER BY id DESC LIMIT 1"
+    query = f"SELECT * FROM jobs WHERE {ON_ISSUES} AND lower(space) = lower(?) ORDER BY id DESC LIMIT 1"  # noqa: S608
     return select(connection, Job, query, space)
 
 
@@ -64,7 +66,7 @@ def numbers(
 
 def ended_since(connection: sqlite3.Connection, at: datetime) -> list[Job]:
     """Those that ended at a moment or later, oldest claim first."""
-    query = f"""SELECT * FROM jobs WHERE NOT is_open AND updated_at >= ? AND EXISTS (
+    query = f"""SELECT * FROM jobs WHERE NOT is_open AND {ON_ISSUES} AND updated_at >= ? AND EXISTS (
                   SELECT 1 FROM ledger WHERE job_id = jobs.id AND at >= ? AND name IN ({_MARKS}))
                 ORDER BY id"""  # noqa: S608 - constants
     return select(connection, Job, query, at.isoformat(), at.isoformat())

@@ -16,6 +16,7 @@ from overlord.verbs.verb import Context, Done
 
 def answer(context: Context, decision: Decision, verb: Verb, text: str) -> Done:
     """Answer a decision as it was shown. Raises Refused, NotAllowed."""
+    commands.check_machine(decision, verb, context.interface)
     check_eyes(context, decision, verb)
     if decision.draft_id is not None:
         return _answer_draft(context, decision.draft_id, verb, text)
@@ -27,6 +28,7 @@ def answer(context: Context, decision: Decision, verb: Verb, text: str) -> Done:
         decision.id,
         verb,
         actor=context.actor,
+        interface=context.interface,
         text=text,
         digest=context.digest,
         at=context.at,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from overlord.domain.disciplines.arguments import ArgumentError, checked
-from overlord.domain.disciplines.call import Call, CallId, CallState
+from overlord.domain.disciplines.call import Call, CallId
 from overlord.domain.disciplines.catalog import KINDS, DisciplineName
 from overlord.domain.disciplines.history import HistoryEntry, check_phase
 from overlord.domain.identifiers import NO_COMMIT, RepositoryName, Sha
@@ -14,7 +14,6 @@ from overlord.domain.text.plain import plain_line
 from overlord.errors import Refused
 from overlord.settings.disciplines import model_for
 from overlord.settings.load import Settings
-from overlord.store import jobs, sessions
 from overlord.store.disciplines import calls, history
 
 
@@ -80,13 +79,8 @@ def _about(call: Call) -> str:
 
 
 def cancel_call(connection: sqlite3.Connection, ref: str, *, actor: str, at: datetime) -> Call:
-    """End a call without a result: at once where nothing runs for it. Raises NotFound."""
-    call = calls.ask_cancel(connection, calls.named(connection, ref).id, actor=actor, at=at)
-    if call.state is CallState.OPEN and call.job_id is not None:
-        job = jobs.get(connection, call.job_id)
-        if not job.is_open or sessions.live_of(connection, job.id) is None:
-            calls.close_cancelled(connection, call, at=at)
-    return calls.get(connection, call.id)
+    """End a call without a result; one that has ended stays as it is. Raises NotFound."""
+    return calls.cancel(connection, calls.named(connection, ref), actor=actor, at=at)
 
 
 def append_history(

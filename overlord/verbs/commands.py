@@ -5,6 +5,7 @@ does the rest. Each says who did it in the ledger: its `actor`, as `cli:name` or
 """
 
 import sqlite3
+from collections.abc import Iterable
 from datetime import datetime
 
 from minion.protocol import Issue, Scope
@@ -13,9 +14,10 @@ from overlord.domain.budgets.budget import parse_amount
 from overlord.domain.checks.untested import CHOICES
 from overlord.domain.conversation.decision_words import answer_ref, how_to_answer
 from overlord.domain.conversation.pull_card import state_in_words
-from overlord.domain.decision import Decision, DecisionState, Subject, Verb
+from overlord.domain.decision import Audience, Decision, DecisionState, Subject, Verb
 from overlord.domain.discovery.reply import reply
 from overlord.domain.event import EventName, Json, LedgerEvent
+from overlord.domain.interface import Interface
 from overlord.domain.job import Job, JobState
 from overlord.domain.pause import EVERYTHING, Pause, name_of
 from overlord.domain.person import Person
@@ -27,6 +29,7 @@ from overlord.store.bootstrap import discoveries
 from overlord.store.spaces import pauses, spaces, work_requests
 from overlord.store.spaces.work_requests import WorkRequest
 from overlord.verbs import untested
+from overlord.verbs.right import NotAllowed
 from overlord.verbs.scope import covers, grant, grant_once, widen
 
 
@@ -71,16 +74,19 @@ def resume_job(connection: sqlite3.Connection, job_id: int, *, actor: str, issue
     )
 
 
-def retry_job(connection: sqlite3.Connection, job_id: int, *, actor: str, at: datetime) -> Decision:
+def retry_job(
+    connection: sqlite3.Connection, job_id: int, *, actor: str, interface: Interface, at: datetime
+) -> Decision:
     """Answer what a job waits for with the answer that tries again.
 
-    Raises NotFound for an unknown job, Refused for one that waits for nothing another try could fix.
+    Raises NotFound for an unknown job, Refused for one that waits for nothing another try could fix, NotAllowed for a machine where a
+    person is asked.
     """
     job = jobs.get(connection, job_id)
     for decision in decisions.waiting(connection, job.id):
         verb = next((verb for verb in decision.verbs if verb in _TRY_AGAIN), None)
         if verb is not None and decision.session_id is None:
-            return answer_decision(connection, decision.id, verb, actor=actor, at=at)
+            return answer_decision(connection, decision.id, verb, actor=actor, interface=interface, at=at)
     raise Refused(f"job {job.id} does not wait for another try: it is {job.state}")
 
 
@@ -199,7 +205,13 @@ def _append_event(
 
 
 def widen_scope(
-    connection: sqlite3.Connection, job_id: int, patterns: tuple[str, ...], *, actor: str, at: datetime
+    connection: sqlite3.Connection,
+    job_id: int,
+    patterns: tuple[str, ...],
+    *,
+    actor: str,
+    interface: Interface,
+    at: datetime,
 ) -> str:
     """Let a job write more paths, for 14 days. What it waits for and that answers, is answered with it.
 
@@ -214,7 +226,9 @@ def widen_scope(
         text = " ".join(patterns)
         if patterns_in(text) != tuple(dict.fromkeys(patterns)):
             raise Refused("a pattern with a blank or a comma in it is no answer here: write `?` in its place")
-        answer_decision(connection, unknown.id, Verb.LIMIT, text=text, actor=actor, at=at)
+        answer_decision(
+            connection, unknown.id, Verb.LIMIT, text=text, actor=actor, interface=interface, at=at
+        )
         return f"{', '.join(patterns)} and nothing else"
     live = sessions.live_of(connection, job.id)
     widen(connection, job.id, patterns, by=actor, session_id=live.id if live else None, at=at)
@@ -223,7 +237,7 @@ def widen_scope(
     wider = Scope(patterns=patterns)
     for item in asked:
         if Verb.GRANT in item.verbs and all(covers(wider, pattern) for pattern in item.patterns):
-            answer_decision(connection, item.id, Verb.GRANT, actor=actor, at=at)
+            answer_decision(connection, item.id, Verb.GRANT, actor=actor, interface=interface, at=at)
     return f"{', '.join(patterns)} too, for 14 days"
 
 
@@ -233,6 +247,7 @@ def answer_decision(
     verb: Verb,
     *,
     actor: str,
+    interface: Interface,
     text: str = "",
     digest: str | None = None,
     at: datetime,
@@ -242,9 +257,11 @@ def answer_decision(
     of what the person was shown; without one, what stands now counts as shown. `by`: who is known to be an approver, where one
     has to decide it.
 
-    Raises NotFound; Refused when it was answered before, is stale, or takes no such answer.
+    Raises NotFound; Refused when it was answered before, is stale, or takes no such answer; NotAllowed for a machine where a person
+    is asked.
     """
     decision = decisions.get(connection, decision_id)
+    check_machine(decision, verb, interface)
     if verb is Verb.ADD_BUDGET:
         _check_amount(decision, text)
     if verb is Verb.LIMIT:
@@ -267,6 +284,25 @@ def answer_decision(
     elif verb is Verb.ONCE and answered.session_id is not None:
         grant_once(connection, answered, answered.job_id, answered.session_id, at=at)
     return answered
+
+
+def check_machine(decision: Decision, verb: Verb, interface: Interface) -> None:
+    """Raises NotAllowed for a machine that would answer what asks a person. Every answer comes by here, from whatever verb."""
+    if interface is not Interface.MCP or decision.is_for_machines(verb):
+        return
+    where = (
+        "an approver answers it in the chat, on the page or in a terminal"
+        if decision.audience is Audience.APPROVER
+        else "a person answers it in the chat, in a comment, on the page or in a terminal"
+    )
+    raise NotAllowed(f"{decision.ref.name} asks a person, and no machine gives it that answer: {where}")
+
+
+def check_nobody_asked(asked: Iterable[Decision], interface: Interface) -> None:
+    """Raises NotAllowed for a machine where one of these asks a person: what takes a question back is an answer to it too."""
+    for decision in asked:
+        if interface is Interface.MCP and decision.asks_a_person:
+            raise NotAllowed(f"{decision.ref.name} asks a person about that; once it is answered, ask again")
 
 
 def _check_discovery(connection: sqlite3.Connection, decision: Decision, text: str) -> None:

@@ -3,7 +3,7 @@
 from overlord.command_ref import CommandRef, hint
 from overlord.domain.conversation.knowledge_argument import kind_of, number_of
 from overlord.domain.knowledge.matching import question_in
-from overlord.domain.knowledge.note import Note, NoteSource, NoteState
+from overlord.domain.knowledge.note import MOST_DOCUMENT_CHARS, MOST_NOTE_CHARS, Note, NoteSource, NoteState
 from overlord.domain.knowledge.vetting import Vetted, vetted
 from overlord.domain.text.plain import plain_line
 from overlord.domain.text.reference import repository_in
@@ -45,9 +45,10 @@ def add_note(context: Context, kind: str, text: str, space: str) -> Done:
     return Done(text=f"Note {made.ref} counts in {space or 'all repositories'} from now on.")
 
 
-def checked(text: str) -> Vetted:
-    """A text as it is kept. Raises Refused with what is held against it."""
-    found = vetted(text)
+def checked(text: str, note: Note | None = None) -> Vetted:
+    """A text as it is kept, of this note where it is there already. Raises Refused with what is held against it."""
+    is_document = note is not None and note.document
+    found = vetted(text, most=MOST_DOCUMENT_CHARS if is_document else MOST_NOTE_CHARS)
     if found.problem:
         raise Refused(found.problem)
     return found
@@ -58,7 +59,8 @@ def accept_note(context: Context, ref: str, reason: str) -> Done:
     note = note_of(context, ref)
     if note.state is NoteState.ACTIVE:
         raise Refused(f"note {note.ref} counts already")
-    checked(note.text)
+    checked(note.text, note)
+    notes.replaces(context.connection, note, at=context.at, actor=context.actor)
     notes.change(
         context.connection,
         note.id,
@@ -85,7 +87,8 @@ def withdraw_note(context: Context, ref: str, reason: str) -> Done:
 
 def edit_note(context: Context, ref: str, text: str) -> Done:
     """Put other words in its place. Raises NotFound, Refused."""
-    note, found = note_of(context, ref), checked(text)
+    note = note_of(context, ref)
+    found = checked(text, note)
     notes.change(
         context.connection,
         note.id,
@@ -93,7 +96,7 @@ def edit_note(context: Context, ref: str, text: str) -> Done:
         actor=context.actor,
         reason="changed by a person",
         text=found.text,
-        question=question_in(found.text) or note.question,
+        question="" if note.document else question_in(found.text) or note.question,
         contradicted_by="",
     )
     return Done(text=f"Note {note.ref} is changed.")

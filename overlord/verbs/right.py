@@ -31,6 +31,7 @@ HIGHEST = {
     Interface.COMMENT: Right.WRITER,
     Interface.PAGE: Right.OPERATOR,
     Interface.API: Right.OPERATOR,
+    Interface.MCP: Right.OPERATOR,
 }
 """What anybody may at most there: a comment shows who may write to a repository, and not who is an approver."""
 

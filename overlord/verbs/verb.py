@@ -218,6 +218,12 @@ class Verb:
     `/overlord` alone: its name begins ordinary sentences."""
     terminal: str = ""
     """How the command line calls it, where that is not its name: `skills retire`."""
+    mcp: str = ""
+    """How MCP calls it, where that is not its name."""
+    is_destructive: bool = False
+    """Whether it ends something for good: clients of MCP ask their person before it."""
+    makes_new: bool = False
+    """Whether it makes one thing more each time it is given: a message, an issue."""
     wait_s: float = 0.0
     """How long a command line waits for what comes of it, where that is not known at once."""
     has_runs: bool = True

@@ -44,6 +44,7 @@ WEB_GIVING, WEB_HANDLERS, WEB_SITE, WEB_VISITOR, WEB_ACCOUNT, WEB_GITHUB = (
     f"overlord.entrypoints.web.{name}"
     for name in ("giving", "handlers", "site", "visitor", "account", "github_sign_in")
 )
+MCP_VERBS = "overlord.entrypoints.mcp.verb_tools"
 START, WORK = "overlord.entrypoints.local.start", "overlord.entrypoints.local.work"
 ATTACH = "overlord.entrypoints.local.attach"
 PERSON = "overlord.domain.person"
@@ -69,8 +70,17 @@ CALLERS: Mapping[str, set[str]] = {
     # A draft begins with a person's word: to a proposal, or to a skill by its name.
     f"{DRAFTS}.request": {PROPOSAL_VERB, DRAFT_VERB},
     # A declared verb is given by an interface that knows who gives it, and by nobody else.
-    f"{VERB}.Context": {GIVE, PLAN, COMMENTS, WEB_SITE},
-    f"{REGISTRY}.Command": {REGISTRY, GIVE, DRAFT_CLI, WORK_CLI, SPACE_CLI, PULL_COMMENTS, WEB_GIVING},
+    f"{VERB}.Context": {GIVE, PLAN, COMMENTS, WEB_SITE, MCP_VERBS},
+    f"{REGISTRY}.Command": {
+        REGISTRY,
+        GIVE,
+        DRAFT_CLI,
+        WORK_CLI,
+        SPACE_CLI,
+        PULL_COMMENTS,
+        WEB_GIVING,
+        MCP_VERBS,
+    },
     f"{REGISTRY}.command_of": {CHAT_COMMAND, COMMENT_COMMAND},
     f"{REGISTRY}.command_about": {PLAN, WEB_GIVING},
     f"{GIVE}.give": {GIVE, DRAFT_CLI, WORK_CLI, SPACE_CLI},

@@ -63,6 +63,7 @@ ALLOWED: dict[str, set[str]] = {
     "metrics": set(),
     "__main__": {"overlord.entrypoints"},
 }
+ALLOWED["store"] |= {"overlord.file_tree"}
 ALLOWED["engine"] |= {"overlord.file_tree", "overlord.ports", "overlord.home", "overlord.settings"}
 ALLOWED["verbs"] |= {"overlord.settings"}
 ALLOWED["queries"] |= {"overlord.settings", "overlord.ports", "overlord.home"}
@@ -117,7 +118,9 @@ ORDER: dict[str, tuple[str, ...]] = {
         "checks",
         "contracts",
         "knowledge",
+        "transcript",
         "disciplines",
+        "training",
         "portfolio",
         "event_description",
         "conversation",
@@ -136,7 +139,6 @@ ORDER: dict[str, tuple[str, ...]] = {
         "session_watchdog",
         "space_rotation",
         "timetable",
-        "transcript",
         "transcript_text",
     ),
     "store": (
@@ -162,7 +164,6 @@ ORDER: dict[str, tuple[str, ...]] = {
         "job_history",
         "job_outcomes",
         "jobs",
-        "disciplines",
         "knowledge",
         "spaces",
         "portfolio",
@@ -171,6 +172,8 @@ ORDER: dict[str, tuple[str, ...]] = {
         "seen_decisions",
         "hooks",
         "sessions",
+        "disciplines",
+        "training",
         "skills",
     ),
     "queries": (
@@ -190,9 +193,11 @@ ORDER: dict[str, tuple[str, ...]] = {
         "portfolio_view",
         "query",
         "declared",
+        "brain",
         "registry",
     ),
     "verbs": (
+        "right",
         "message",
         "untested",
         "scope",
@@ -201,12 +206,12 @@ ORDER: dict[str, tuple[str, ...]] = {
         "proposal",
         "skill",
         "space",
-        "right",
         "verb",
         "plan",
         "portfolio",
         "knowledge",
         "calls",
+        "brain",
         "rule",
         "answering",
         "decide",
@@ -314,6 +319,8 @@ ORDER: dict[str, tuple[str, ...]] = {
         "tracing",
         "mirror_commits",
         "export",
+        "claim",
+        "training",
         "web",
         "mcp",
         "daemon",

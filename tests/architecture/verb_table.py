@@ -54,8 +54,8 @@ SHOWN = [interface for interface in Interface if interface is not Interface.API]
 def table() -> str:
     """In Markdown."""
     rows = [
-        "| verb | what it does | who may | terminal | chat | comment | page |",
-        "|---|---|---|---|---|---|---|",
+        "| verb | what it does | who may | terminal | chat | comment | page | MCP |",
+        "|---|---|---|---|---|---|---|---|",
         *(_row(name, verb) for name, verb in registry.verbs().items()),
     ]
     return "\n".join(rows)
@@ -78,6 +78,8 @@ def _cell(name: str, verb: Verb, interface: Interface) -> str:
         return f"`overlord {_terminal(name, verb)}`"
     if interface is Interface.PAGE:
         return f"`/do/{name}`"
+    if interface is Interface.MCP:
+        return f"`{(verb.mcp or name).replace('-', '_')}`"
     return f"`/overlord {verb.typed(name, interface).usage}`"
 
 
@@ -104,7 +106,10 @@ def _terminal(name: str, verb: Verb) -> str:
 
 def query_table() -> str:
     """Of the queries, likewise."""
-    rows = ["| query | what it shows | terminal | chat | comment | page |", "|---|---|---|---|---|---|"]
+    rows = [
+        "| query | what it shows | terminal | chat | comment | page | MCP |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for name, query in queries.queries().items():
         cells = [f"**{name}**", queries.help_of(name).partition("\n")[0]]
         cells += [_query_cell(name, query, interface) for interface in SHOWN]
@@ -117,6 +122,8 @@ def _query_cell(name: str, query: Query, interface: Interface) -> str:
         return f"no: {gap}"
     if interface is Interface.PAGE:
         return f"`/look/{name}`"
+    if interface is Interface.MCP:
+        return f"`{name.replace('-', '_')}`"
     if interface is Interface.TERMINAL:
         example = query.usage.partition(" ")[2] if query.usage.startswith(f"{name} ") else ""
         shown = example.replace("#42", "'#42'").removeprefix("show ")

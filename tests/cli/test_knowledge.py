@@ -4,6 +4,7 @@ import json
 import sqlite3
 
 from overlord.domain.decision import DecisionKind, Subject, Verb
+from overlord.domain.interface import Interface
 from overlord.domain.knowledge.note import NoteSource, NoteState
 from overlord.store import decisions, jobs
 from overlord.verbs.commands import answer_decision
@@ -27,7 +28,15 @@ def asked(
         verbs=(Verb.REPLY,) if subject is Subject.QUESTION else (Verb.APPROVE, Verb.REJECT),
     )
     if answer:
-        answer_decision(connection, made.id, Verb.REPLY, text=answer, actor="cli:alice", at=NOW)
+        answer_decision(
+            connection,
+            made.id,
+            Verb.REPLY,
+            text=answer,
+            actor="cli:alice",
+            interface=Interface.TERMINAL,
+            at=NOW,
+        )
     return made.id
 
 

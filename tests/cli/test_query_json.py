@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from overlord.queries import registry
 from tests import portfolio_filled
 from tests.architecture import query_schemas
+from tests.called_rows import ended_call
 from tests.cli.conftest import Filled, Overlord
 from tests.cli.test_drafts_typed import waits
 from tests.cli.test_skills_listed import seen
@@ -25,6 +26,7 @@ WORDS = {
     "space": ("space", "show", "acme/calc"),
     "contract-explain": ("contract", "explain", "src/app.py"),
     "search": ("search", "add"),
+    "call": ("call", "show", "c1"),
     "note": ("knowledge", "show", "n1"),
     "rule-preview": ("rules", "preview", "Which cache do tokens need? Redis."),
     "initiative": ("initiative", "i1"),
@@ -42,6 +44,7 @@ def test_what_is_printed_is_as_its_schema_says(filled: Filled, overlord: Overlor
         note(connection)
         rule(connection, "cache", "token")
         portfolio_filled.fill(connection)
+        ended_call(connection)
 
     filled(state)
     words = WORDS.get(name) or tuple((registry.find(name).terminal or name).split())

@@ -3,12 +3,15 @@
 import pytest
 
 from overlord.config_files import config_directory, packaged
+from overlord.domain.disciplines.catalog import KINDS
 from overlord.domain.knowledge.discipline import (
     A_TASK,
+    AS_A_TOOL,
     LAWS,
     NAMES,
     OUTPUT_CONTRACT,
     RULES,
+    WORKED,
     read_discipline,
 )
 
@@ -42,13 +45,26 @@ def test_each_page_has_its_parts(name: str) -> None:
     assert len(found.laws) == 3
     assert len(found.rules) >= 4
     assert found.output_contract
-    assert found.title.lower() == name
+    assert found.title.lower().replace(" ", "-") == name
     assert found.text().split() == page(name).split()
 
 
 def test_every_page_of_a_discipline_is_named() -> None:
     files = {entry.name for entry in (config_directory() / "prompts" / "disciplines").iterdir()}
     assert files == {*(f"{name}.md" for name in NAMES), "lead.md"}
+
+
+def test_there_are_twelve_pages() -> None:
+    assert len(set(NAMES)) == 12
+    assert {kind.page for kind in KINDS.values()} < set(WORKED)
+
+
+@pytest.mark.parametrize("name", WORKED)
+def test_a_page_that_a_model_works_by_says_how_the_result_is_handed_over(name: str) -> None:
+    told = read_discipline(name, page(name)).sections[AS_A_TOOL]
+    assert told.startswith("End with `give_result`:")
+    fields = [line.split("`")[1] for line in told.splitlines() if line.startswith("- `")]
+    assert fields == ["status", "message", "file_path", "runner_output"]
 
 
 def test_a_page_is_read_in_parts() -> None:

@@ -8,6 +8,11 @@ from overlord.domain.event import EventName, Json
 from overlord.domain.event_description import describe_event
 
 DATA: dict[str, Json] = {
+    "call": "c7",
+    "discipline": "tdd_red",
+    "status": "pass",
+    "verified": True,
+    "records": 2,
     "initiative": "i3",
     "tasks": 7,
     "subject": "Rotate tokens",

@@ -7,6 +7,7 @@ import pytest
 from minion.protocol import PortfolioTool
 from overlord.domain.decision import Audience, Subject, Verb
 from overlord.domain.identifiers import Sha
+from overlord.domain.interface import Interface
 from overlord.domain.knowledge.checking import MOST_BYTES, why_not
 from overlord.domain.knowledge.note import CheckKind, NoteCheck, NoteKind, NoteState
 from overlord.domain.person import Person
@@ -123,7 +124,11 @@ async def promoted(stage: Stage, verb: Verb) -> None:
     decision = await stage.asked()
     person = Person.of("cli:alice")
     at = stage.parts.clock.now()
-    await stage.write(lambda c: answer_decision(c, decision.id, verb, actor=person.actor, at=at, by=person))
+    await stage.write(
+        lambda c: answer_decision(
+            c, decision.id, verb, actor=person.actor, interface=Interface.TERMINAL, at=at, by=person
+        )
+    )
     await promotion.step(stage.parts)
 
 
@@ -159,7 +164,9 @@ async def test_a_note_that_changed_before_the_answer_is_not_promoted(stage: Stag
     at = stage.parts.clock.now()
     person = Person.of("cli:alice")
     await stage.write(
-        lambda c: answer_decision(c, decision.id, Verb.APPROVE, actor=person.actor, at=at, by=person)
+        lambda c: answer_decision(
+            c, decision.id, Verb.APPROVE, actor=person.actor, interface=Interface.TERMINAL, at=at, by=person
+        )
     )
     await stage.write(
         lambda c: notes.change(c, 1, at=at, actor="cli:bob", text="Something else entirely, by Bob.")

@@ -181,6 +181,12 @@ class MemoryGit:
         cut = f"\n[cut: the diff is longer than {limit_bytes} bytes]\n"
         return text if len(content) <= limit_bytes else text + cut
 
+    async def patch(self, name: RepositoryName, base: Sha, head: Sha, *, limit_bytes: int) -> bytes:
+        content = diff_of(self._tree(name, base), self._tree(name, head)).encode()
+        if len(content) > limit_bytes:
+            raise GitFailed(f"the change is longer than {limit_bytes:,} bytes")
+        return content
+
     async def sizes(self, name: RepositoryName, commit: Sha) -> Mapping[str, int]:
         found = self._tree(name, commit).items()
         return {path: len(entry.data) for path, entry in found if entry.mode != SUBMODULE}

@@ -73,7 +73,12 @@ def make_session(home: Path, files: Mapping[str, str | bytes], **brief: Any) -> 
     return Session(
         brief=told,
         session_api=session_api,
-        territory=Territory(workspace.root, told.scope, contract_files=workspace.contract_files),
+        territory=Territory(
+            workspace.root,
+            told.scope,
+            contract_files=workspace.contract_files,
+            can_ask=told.discipline is None,
+        ),
         workspace=workspace,
         command_environment=command_environment({"PATH": os.environ["PATH"]}, home),
         interrupts=Interrupts(),

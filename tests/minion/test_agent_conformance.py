@@ -3,61 +3,23 @@
 Whatever an agent does, its session ends with a report, its work is saved, and nothing of it goes on.
 """
 
-import json
 import os
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from minion.agents.registry import AGENTS, agent_of
-from minion.protocol import WITHOUT_TOOLS, AgentChoice, EventKind, Limits, Message, Outcome, Scope
+from minion.protocol import WITHOUT_TOOLS, EventKind, Limits, Message, Outcome, Scope
 from tests.minion import agent_stand_in
 from tests.minion.conftest import Program
 from tests.minion.session_api import BRANCH, SessionApi, git, status
+from tests.minion.stand_ins import FIX, FIXED, MakeDoor, Run, StandIn, sentinel
 
-MakeDoor = Callable[..., SessionApi]
-Run = Callable[..., int]
 Begin = Callable[..., Program]
 
-FILES = {"calc.py": "def add(a, b):\n    return a - b\n", "README.md": "Calc\n", ".gitignore": "*.tmp\n"}
-FIXED = "def add(a, b):\n    return a + b\n"
-FIX = ("write", "calc.py", FIXED)
 NAMES = sorted(name for name, (module, _) in AGENTS.items() if find_spec(module) is not None)
-
-
-@dataclass(frozen=True)
-class StandIn:
-    """An agent's place, and the door of a session that it works in."""
-
-    name: str
-    place: Path
-    make_door: MakeDoor
-
-    def door(self, *plays: list[tuple[Any, ...]], **brief: Any) -> SessionApi:
-        """The session of an agent that does this, prompt by prompt."""
-        self.place.mkdir(exist_ok=True)
-        program = self.place / "program"
-        program.write_text(f"#!{sys.executable} -I\n{Path(agent_stand_in.__file__).read_text()}")
-        program.chmod(0o755)
-        (self.place / "agent").write_text(self.name)
-        (self.place / "plays.json").write_text(json.dumps(plays))
-        choice = AgentChoice(name=self.name, program=self.name, command=(str(program),))
-        return self.make_door(FILES, agent=choice, **brief)
-
-    @property
-    def started(self) -> list[dict[str, Any]]:
-        """What it was started with, each time."""
-        return [json.loads(line) for line in (self.place / "started.jsonl").read_text().splitlines()]
-
-    def told(self, prompt: int) -> str:
-        """All it was told with a prompt, by whichever way."""
-        started = self.started[prompt]
-        return "\n".join((*started["arguments"], started["stdin"], *started["files"].values()))
 
 
 @pytest.fixture(params=NAMES)
@@ -70,11 +32,6 @@ def agent(request: pytest.FixtureRequest, make_door: MakeDoor, short_path: Path)
 def either(request: pytest.FixtureRequest, make_door: MakeDoor, short_path: Path) -> StandIn:
     """One with events and one without, for what is the same for all."""
     return StandIn(request.param, short_path / "agent-bin", make_door)
-
-
-def sentinel(what: str, /, **more: Any) -> tuple[str, str]:
-    event = json.dumps({"type": what, **more})
-    return "words", f"I am at an end.\nOVERLORD_EVENT {event}"
 
 
 def is_running(pid: int) -> bool:

@@ -17,7 +17,7 @@ from minion.portfolio import (
 )
 from minion.protocol import AgentChoice, Brief, Consultation, ConsultationKind, Finding, Outcome, Terms
 from tests.minion.session_api import make_brief
-from tests.minion.test_agent_conformance import FIX, MakeDoor, Run, StandIn, sentinel
+from tests.minion.stand_ins import FIX, MakeDoor, Run, StandIn, sentinel
 from tests.minion.test_portfolio_tools import not_yet
 
 TASK = TaskText(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from overlord.domain.decision import Decision, DecisionKind, Subject, Verb
+from overlord.domain.interface import Interface
 from overlord.domain.job import JobState
 from overlord.domain.session import Session
 from overlord.embedded.play import blocked, edit, run, submit
@@ -100,7 +101,10 @@ async def test_patterns_with_blanks_are_no_answer_that_opens_others() -> None:
         at = world.clock.now()
         with pytest.raises(Refused, match="with a blank or a comma"):
             await world.overlord.parts.database.write(
-                "by hand", lambda c: commands.widen_scope(c, 1, ("Old **",), actor="cli:alice", at=at)
+                "by hand",
+                lambda c: commands.widen_scope(
+                    c, 1, ("Old **",), actor="cli:alice", interface=Interface.TERMINAL, at=at
+                ),
             )
         assert await world.decisions() == [decision]
 

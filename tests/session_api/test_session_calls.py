@@ -17,6 +17,7 @@ from minion.protocol import (
     encode,
 )
 from overlord.domain.decision import Decision, DecisionKind, DecisionState, Subject, Verb
+from overlord.domain.interface import Interface
 from overlord.session_api import wire
 from overlord.store import decisions, sessions
 from overlord.store.conversation import steering
@@ -38,7 +39,10 @@ async def answered(ground: Ground, decision: Decision, verb: Verb, text: str = "
     """A person answers, as the daemon writes it down, and the wakeup rings."""
     at = ground.clock.now()
     await ground.database.write(
-        "by hand", lambda c: answer_decision(c, decision.id, verb, text=text, actor="cli:alice", at=at)
+        "by hand",
+        lambda c: answer_decision(
+            c, decision.id, verb, text=text, actor="cli:alice", interface=Interface.TERMINAL, at=at
+        ),
     )
     ground.wakeup.notify()
 

@@ -94,3 +94,10 @@ FILLED[8] = tuple(
     else row
     for row in FILLED[7]
 )
+FILLED[9] = (
+    *(
+        row.replace(");", ",'');") if row.startswith('INSERT INTO "decisions"') else row for row in FILLED[8]
+    ),
+    "INSERT INTO \"initiatives\" (id, space, slug, title, goal, source, key, state, priority, actor, created_at, updated_at) VALUES(1,'acme/calc','sums','Sums','Add numbers','person','k','open','normal','cli:alice','2026-03-02T09:00:00+00:00','2026-03-02T09:00:00+00:00');",
+    "INSERT INTO \"notes\" (id, space, kind, text, question, state, source, actor, created_at, updated_at) VALUES(1,'acme/calc','decision','Use Redis.','','active','{}','cli:alice','2026-03-02T09:00:00+00:00','2026-03-02T09:00:00+00:00');",
+)

@@ -79,14 +79,17 @@ def _refused_line(permissions: Mapping[str, Any], line: str) -> str:
 
 def _refused_patch(permissions: Mapping[str, Any], patch: str, directory: str) -> str:
     if permissions.get("is_reader"):
-        return "This session answers a question and changes no file. Nothing was written."
+        return "This session reads and changes no file. Nothing was written."
     for path in _paths(patch, directory):
         if _matches(permissions.get("closed"), path):
             return f"{path} is closed to this session. Nothing was written; leave it as it is."
         if not _matches(permissions.get("writable"), path):
+            or_ask = (
+                ", or ask for more with ask_question and say why" if permissions.get("can_ask", True) else ""
+            )
             return (
                 f"{path} is outside what this session may write: {', '.join(permissions.get('writable') or ())}. "
-                "Nothing was written. Work inside it, or ask for more with ask_question and say why."
+                f"Nothing was written. Work inside it{or_ask}."
             )
     return ""
 

@@ -38,6 +38,7 @@ SESSION_TOOLS = (
     "task_complete",
     "task_blocked",
     "give_answer",
+    "give_result",
     "use_skill",
     "record_discovery",
     "propose_contract",
@@ -50,8 +51,8 @@ SESSION_TOOLS = (
 )
 """What is served of a session's tools: agents read, write and run by themselves."""
 INSTRUCTIONS = (
-    "These tools are the session's own. End the session with task_complete, task_blocked or give_answer, whichever "
-    "there is: the work is handed in by that alone."
+    "These tools are the session's own. End the session with task_complete, task_blocked, give_answer or "
+    "give_result, whichever there is: the work is handed in by that alone."
 )
 AT_NEXT_PROMPT = (
     "Your own tools refuse these paths until your next prompt: end this turn now with a word, and do not end the session. You are "

@@ -109,8 +109,8 @@ def _left(repository: Path) -> set[Path]:
 
 
 async def is_empty(mirror: Path) -> bool:
-    """Whether nothing was ever fetched into a mirror."""
-    return not await git(mirror, "for-each-ref", "--count=1")
+    """Whether nothing was ever fetched into a mirror; what was brought into it from a checkout counts for nothing."""
+    return not await git(mirror, "for-each-ref", "--count=1", "refs/heads")
 
 
 def signed_in(remote: Remote) -> dict[str, str]:

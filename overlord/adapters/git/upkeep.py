@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from overlord.adapters.git.command import git
+from overlord.adapters.git.taking_in import outdated
 from overlord.domain.identifiers import Sha
 from overlord.domain.repositories.extent import Mirror
 
@@ -31,6 +32,7 @@ async def tidy(mirror: Path, *, keep: Collection[Sha], before: datetime) -> None
     orders = [f"delete {CANONICAL}{sha}\n" for sha in old] + [
         f"update {CANONICAL}{sha} {sha}\n" for sha in unnamed
     ]
+    orders += [f"delete {name}\n" for name in await outdated(mirror, keep=keep, before=before)]
     if orders:
         await git(mirror, "update-ref", "--stdin", stdin="".join(orders).encode())
     loose, packs = await asyncio.to_thread(_counted, mirror / "objects")

@@ -25,7 +25,7 @@ from overlord.domain.scope.approval import EXAMPLE
 from overlord.domain.session import SessionState
 from overlord.domain.text.plain import visible
 from overlord.domain.view.form import Form, FormField
-from overlord.domain.view.span import Bold, Code, Command, Link, Mention, Moment, Span
+from overlord.domain.view.span import Bold, Code, Command, Issue, Link, Mention, Moment, Span
 from overlord.domain.view.view import (
     ActionId,
     Bullets,
@@ -102,8 +102,9 @@ class Place:
         return self.issue_at(job.space, job.issue.number)
 
     def issue_at(self, space: str, number: int) -> Span:
-        name = f"{space}#{number}"
-        return Link(f"{self.web}/{space}/issues/{number}", name) if self.web else Code(name)
+        named = Issue(space, number)
+        is_linked = bool(self.web) and not named.call
+        return Link(f"{self.web}/{space}/issues/{number}", named.words) if is_linked else Code(named.words)
 
     def pull(self, job: Job) -> str:
         """The pull request's address; empty where there is none."""

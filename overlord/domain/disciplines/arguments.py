@@ -1,9 +1,11 @@
 """A call's arguments as they are checked: each known, of its kind, within bounds; what is missing is named."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import isfinite
 from pathlib import PurePosixPath
+from typing import cast
 
-from overlord.domain.disciplines.catalog import ArgumentKind, DisciplineKind
+from overlord.domain.disciplines.catalog import Argument, ArgumentKind, DisciplineKind
 from overlord.domain.event import Json
 from overlord.domain.text.plain import visible
 
@@ -23,10 +25,15 @@ class ArgumentError(ValueError):
 
 def checked(kind: DisciplineKind, given: Mapping[str, object]) -> dict[str, Json]:
     """The arguments of a call, those left out missing. Raises ArgumentError: `project_root is required`, `files must be a list of texts`."""
-    known = {item.name: item for item in kind.arguments}
+    return checked_by(kind.name, kind.arguments, given)
+
+
+def checked_by(tool: str, arguments: Sequence[Argument], given: Mapping[str, object]) -> dict[str, Json]:
+    """The same for any tool. Raises ArgumentError."""
+    known = {item.name: item for item in arguments}
     if unknown := sorted(set(given) - set(known)):
         named = ", ".join(visible(name)[:60] for name in unknown[:5])
-        raise ArgumentError(f"{kind.name} has no argument {named}; it has {', '.join(known)}")
+        raise ArgumentError(f"{tool} has no argument {named}; it has {', '.join(known) or 'none'}")
     made: dict[str, Json] = {}
     for name, item in known.items():
         value = given.get(name)
@@ -50,6 +57,11 @@ def _of_kind(name: str, kind: ArgumentKind, value: object, *, is_required: bool)
         if not isinstance(value, bool):
             raise ArgumentError(f"{name} must be true or false")
         return value
+    if kind is ArgumentKind.NUMBER:
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        if not is_number and not (isinstance(value, float) and isfinite(value)):
+            raise ArgumentError(f"{name} must be a number")
+        return cast(Json, value)
     if kind is ArgumentKind.TEXTS:
         if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
             raise ArgumentError(f"{name} must be a list of texts")

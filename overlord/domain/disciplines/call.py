@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import NewType
+from typing import Any, NewType
 
 from overlord.domain.disciplines.catalog import KINDS, DisciplineKind, DisciplineName
-from overlord.domain.event import Json
 from overlord.domain.identifiers import NO_COMMIT, RepositoryName, Sha
 from overlord.domain.job import JobId
 
@@ -88,7 +87,7 @@ class Call:
     """The caller's `session_id`; empty for none."""
     actor: str
     """Who called, as the ledger names them: `mcp:alice`, `web:ci`."""
-    arguments: Mapping[str, Json] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
     """As they were checked; `project_root` as it was given."""
     model: str = ""
     """A name of models.yaml; empty for the repository's."""
@@ -109,7 +108,6 @@ class Call:
     """The SHA-256 of the patch among the evidence; empty where nothing was changed."""
     ledger_head: str = ""
     """The hash of the ledger's event that says how it ended, which everything before it is chained to."""
-    is_cancel_asked: bool = False
     created_at: datetime
     ended_at: datetime | None = None
 

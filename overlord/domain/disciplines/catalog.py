@@ -38,6 +38,7 @@ class ArgumentKind(StrEnum):
     TEXT = "text"
     TEXTS = "texts"
     BOOLEAN = "boolean"
+    NUMBER = "number"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

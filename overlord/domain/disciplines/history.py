@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from overlord.domain.disciplines.catalog import Phase
+from overlord.domain.text.plain import visible
 
 MOST_TOLD = 40
 """Entries, the newest ones."""
@@ -49,15 +50,24 @@ def format_history(
         lines = [
             f"### Phase: {entry.phase}",
             *([f"- Entry: {entry.ref}"] if with_refs else []),
-            f"- Skill: {entry.skill}",
-            f"- Status: {entry.final_status}",
+            f"- Skill: {_one_line(entry.skill)}",
+            f"- Status: {_one_line(entry.final_status)}",
         ]
         if entry.file_path:
-            lines.append(f"- File: {entry.file_path}")
+            lines.append(f"- File: {_one_line(entry.file_path)}")
         if entry.message:
-            lines.append(f"- Summary: {entry.message[:MOST_CHARS]}")
+            lines.append(f"- Summary: {_indented(entry.message[:MOST_CHARS])}")
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(visible(" ".join(text.splitlines())).split())
+
+
+def _indented(text: str) -> str:
+    """Words of several lines so that none of them passes for another entry."""
+    return "\n  ".join(visible("\n".join(text.strip().splitlines())).split("\n"))
 
 
 def check_phase(phase: str) -> str:

@@ -11,10 +11,24 @@ from dataclasses import dataclass, field
 LAWS = "Laws"
 OUTPUT_CONTRACT = "Output contract"
 RULES = "Rules"
+AS_A_TOOL = "As a tool"
+"""How a worker that was called over MCP hands over what it made."""
 A_TASK = "A task"
 """Of specification: what a lead is told."""
-NAMES = ("retrospective", "specification")
-"""Those that there are, each a page of its name."""
+WORKED = (
+    "red",
+    "green",
+    "refactor",
+    "review",
+    "debug",
+    "specification",
+    "retrospective",
+    "trainer-reader",
+    "trainer-writer",
+)
+"""Pages that a model works by; each says how its result is handed over."""
+NAMES = (*WORKED, "brain", "tier", "session-log")
+"""Those that there are, each a page of its name. The last three are for whoever calls the tools of those names."""
 _NUMBERED = re.compile(r"^\d+\. +", re.MULTILINE)
 
 

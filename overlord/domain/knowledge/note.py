@@ -1,11 +1,15 @@
 """A note: one thing that was learned, with where it comes from, and for how long it counts."""
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 MOST_NOTE_CHARS = 2_000
 MOST_SOURCE_CHARS = 300
+MOST_DOCUMENT_CHARS = 100_000
+DOCUMENT_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]|\.(?!\.)){0,76}\.md")
+"""The name of a document's file."""
 
 
 class NoteKind(StrEnum):
@@ -95,6 +99,10 @@ class Note:
     """In which a person is asked about it."""
     contradicted_by: str = ""
     """What a session held against it, with the session's name; empty where nothing."""
+    document: str = ""
+    """The name of its file, where it is a document: longer than a note, and no bullet among others."""
+    tags: tuple[str, ...] = ()
+    """Words by which it is found, beside its own."""
 
     @property
     def ref(self) -> str:

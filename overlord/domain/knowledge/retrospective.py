@@ -28,7 +28,7 @@ MOST_FACT_CHARS = 700
 MOST_REPLY_CHARS = 64_000
 MOST_KNOWN = 40
 """Notes that a model is told of, so that it does not say them again."""
-_FACT_ID = re.compile(r"f[1-9][0-9]{0,3}")
+_FACT_ID = re.compile(r"[ef][1-9][0-9]{0,9}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,10 +53,14 @@ class LookBack:
     learnings: tuple[Fact, ...] = ()
     """What sessions said they learned; they are among the facts too."""
 
+    ids: tuple[str, ...] = ()
+    """By what a model cites each fact; numbered where nobody says."""
+
     @property
     def shown(self) -> Mapping[str, Fact]:
         """The facts by the ids that a model cites."""
-        return {f"f{number}": fact for number, fact in enumerate(self.facts[:MOST_FACTS], start=1)}
+        ids = self.ids or tuple(f"f{number}" for number in range(1, len(self.facts) + 1))
+        return dict(list(zip(ids, self.facts, strict=True))[:MOST_FACTS])
 
     @property
     def fingerprint(self) -> str:

@@ -17,6 +17,8 @@ from overlord.domain.text.secret_detection import redacted
 
 MOST_QUESTION_CHARS = 500
 LEAST_CHARS = 3
+COUNTS_AT_ONCE = frozenset({"proactive", "scheduled"})
+"""The autonomy of a repository under which what a machine notes counts without a person."""
 _BLANKS = re.compile(r"(?<![ \t])[ \t]+$", re.MULTILINE)
 """From the first of them on alone: begun at each, a line of blanks would take time in proportion to the square of its length."""
 _LOWERS = re.compile(
@@ -47,21 +49,21 @@ def tidied(text: str) -> str:
     return _EMPTY_LINES.sub("\n\n", _BLANKS.sub("", lines)).strip()
 
 
-def vetted(text: str, question: str = "") -> Vetted:
-    """A note's text and its question, held against what is kept."""
+def vetted(text: str, question: str = "", *, most: int = MOST_NOTE_CHARS) -> Vetted:
+    """A note's text and its question, held against what is kept. `most`: the characters of its text."""
     kept, asked = tidied(text), " ".join(tidied(question).split())
-    problem = _form_problem(kept, asked)
+    problem = _form_problem(kept, asked, most)
     if problem:
         return Vetted(text=kept, question=asked, problem=problem)
     problem, doubt = _harm(kept if not asked else f"{asked}\n{kept}")
     return Vetted(text=kept, question=asked, problem=problem, doubt=doubt)
 
 
-def _form_problem(text: str, question: str) -> str:
+def _form_problem(text: str, question: str, most: int) -> str:
     if len(text) < LEAST_CHARS:
         return "the note has no words: say what is to be known"
-    if len(text) > MOST_NOTE_CHARS:
-        return f"the note has {len(text):,} characters, and at most {MOST_NOTE_CHARS:,} are kept: say one thing, shorter"
+    if len(text) > most:
+        return f"the note has {len(text):,} characters, and at most {most:,} are kept: say one thing, shorter"
     if len(question) > MOST_QUESTION_CHARS:
         return f"the note's question has more than {MOST_QUESTION_CHARS} characters: ask one thing, shorter"
     whole = f"{question}\n{text}"

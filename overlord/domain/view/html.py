@@ -136,8 +136,10 @@ def _span(span: Span, page: _Page) -> str:
             return f"<code>{_text(text)}</code>"
         case Command(ref):
             return _command(ref, page)
+        case Issue() if span.call:
+            return _linked(page.links.command(CommandRef("call", (span.call,))), _text(span.words))
         case Issue(space, number):
-            return _linked(page.links.issue(space, number), _text(f"{space}#{number}"))
+            return _linked(page.links.issue(space, number), _text(span.words))
         case Pull(space, number):
             return _linked(page.links.pull(space, number), _text(f"{space}#{number}"))
         case Link():

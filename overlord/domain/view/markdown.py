@@ -153,7 +153,9 @@ def _span(span: Span, place: _Place) -> str:
             return _code(place.word(ref))
         case Pull(space, number) if space == place.space:
             return f"(#{number})"  # no word beside it makes another reference of it, nor a closing one
-        case Issue(space, number) | Pull(space, number):
+        case Issue():
+            return _code(span.words)
+        case Pull(space, number):
             return _code(f"{space}#{number}")
         case Link(url, text):
             shown = _marked(text or url).replace("]", "")

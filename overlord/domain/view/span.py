@@ -66,10 +66,21 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """An issue, by its repository and number. A renderer links it where it knows the forge's pages."""
+    """An issue, by its repository and number. A renderer links it where it knows the forge's pages. Of the job of a call, whose number
+    is negative, it is the call, which is at no forge."""
 
     space: str
     number: int
+
+    @property
+    def call(self) -> str:
+        """The call's handle, `c7`; empty for an issue."""
+        return f"c{-self.number}" if self.number < 0 else ""
+
+    @property
+    def words(self) -> str:
+        """As it is written everywhere: `acme/calc#7`, `acme/calc c7`."""
+        return f"{self.space} {self.call}" if self.call else f"{self.space}#{self.number}"
 
 
 @dataclass(frozen=True, slots=True)

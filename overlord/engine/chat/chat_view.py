@@ -67,7 +67,8 @@ def _span(span: Span, web: str) -> Span:
         case Command(ref):
             return Code(typed_in_chat(ref))
         case Issue(space, number):
-            return _link(f"{web}/{space}/issues/{number}" if web else "", f"{space}#{number}")
+            is_linked = bool(web) and not span.call
+            return _link(f"{web}/{space}/issues/{number}" if is_linked else "", span.words)
         case Pull(space, number):
             return _link(f"{web}/{space}/pull/{number}" if web else "", f"PR #{number}")
     return span

@@ -43,7 +43,8 @@ def _due(connection: sqlite3.Connection, name: RepositoryName, now: datetime) ->
     return [
         job
         for job in jobs.of_space(connection, name)
-        if not timedelta(0) <= now - (job.issue_looked_at or job.created_at) < EVERY
+        if job.call_number is None
+        and not timedelta(0) <= now - (job.issue_looked_at or job.created_at) < EVERY
     ]
 
 

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from overlord.engine.knowledge import checks, promotion, retrospective
+from overlord.engine.knowledge import checks, documents, promotion, retrospective
 from overlord.engine.knowledge import files as knowledge_files
 from overlord.engine.portfolio import cycle, day, discovered, escalations, files
 from overlord.engine.runtime.parts import Parts
@@ -42,7 +42,7 @@ async def _look_at_knowledge(parts: Parts) -> Progress:
     parts.portfolio_pace.done("knowledge", parts.clock.monotonic())
     await checks.step(parts)
     await promotion.step(parts)
-    return await knowledge_files.look(parts)
+    return await knowledge_files.look(parts) | await documents.look(parts)
 
 
 STEPS: Mapping[str, PortfolioStep] = {

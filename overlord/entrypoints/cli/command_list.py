@@ -16,7 +16,7 @@ from overlord.entrypoints.invocation import check_here, choose_address
 HERE_ALONE = frozenset(
     {
         *("serve", "demo", "open", "init", "check", "doctor", "config", "gc", "backup", "restore"),
-        *("run", "build", "fix", "retry", "history", "ledger", "completion"),
+        *("run", "build", "fix", "retry", "history", "ledger", "training", "completion"),
     }
 )
 """Commands that are about this machine: those that are about the state of a daemon find out by themselves."""
@@ -209,6 +209,14 @@ def ledger() -> Loaded:
 
 
 @app.command()
+def training() -> Loaded:
+    """Training data from jobs that ended."""
+    from overlord.entrypoints.cli.commands import training
+
+    return training.app
+
+
+@app.command()
 def decisions() -> Loaded:
     """Decisions: what waits for a person."""
     from overlord.entrypoints.cli.commands import decision
@@ -273,6 +281,14 @@ def rules() -> Loaded:
 
 
 @app.command()
+def call() -> Loaded:
+    """Calls: disciplines that other agents called over MCP."""
+    from overlord.entrypoints.cli.commands import call
+
+    return call.app
+
+
+@app.command()
 def initiatives() -> Loaded:
     """Initiatives: goals of repositories, each with a plan and tasks."""
     from overlord.entrypoints.cli.commands.portfolio import initiatives
@@ -286,6 +302,14 @@ def tasks() -> Loaded:
     from overlord.entrypoints.cli.commands.portfolio import tasks
 
     return tasks
+
+
+@app.command()
+def mcp() -> Loaded:
+    """Serve MCP on standard input and output for the checkout one is in: other agents start it."""
+    from overlord.entrypoints.cli.commands import mcp
+
+    return mcp.app
 
 
 @app.command()

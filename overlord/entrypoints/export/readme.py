@@ -45,7 +45,8 @@ def _outcome(kept: Kept) -> Iterator[str]:
     yield ""
     reason = f": {_words(job.reason)}" if job.reason else ""
     when = f"{job.updated_at:%Y-%m-%d %H:%M} UTC"
-    yield f"Issue {job.issue.number} of {_words(job.space)}, by {_words(job.issue.author)}. It is **{state_in_words(job.state)}**{reason}, since {when}."
+    about = f"Call {job.call_ref}" if job.call_ref else f"Issue {job.issue.number}"
+    yield f"{about} of {_words(job.space)}, by {_words(job.issue.author)}. It is **{state_in_words(job.state)}**{reason}, since {when}."
     pull = f" The pull request is number {job.pull_number}." if job.pull_number is not None else ""
     yield (
         f"The work is on the branch `{job.branch}`, from {(job.base_sha or 'no commit')[:12]} to {(job.head_sha or 'no commit')[:12]}.{pull}"

@@ -20,6 +20,7 @@ from overlord.command_ref import CommandRef
 from overlord.domain.conversation.decision_words import answer_ref
 from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.decision import Decision, DecisionState
+from overlord.domain.interface import Interface
 from overlord.domain.job import Job, JobState
 from overlord.domain.session import Session, SessionState
 from overlord.domain.text.plain import plain_line
@@ -146,7 +147,11 @@ class Follower:
 
     def _chosen(self, connection: sqlite3.Connection) -> Job | None:
         """The job that is followed: that of the run that is named, or the one that moves. Raises Refused."""
-        found = [job for job in jobs.open_jobs(connection) if job.space == self.place.repository]
+        found = [
+            job
+            for job in jobs.open_jobs(connection)
+            if job.space == self.place.repository and job.call_number is None
+        ]
         moving = [job for job in found if job.state in ACTIVE or decisions.unapplied(connection, job.id)]
         newest = max(moving or found, key=lambda job: job.updated_at, default=None)
         if self._tail is not None:
@@ -233,6 +238,7 @@ class Follower:
                     decision.id,
                     answered.verb,
                     actor=person(),
+                    interface=Interface.TERMINAL,
                     text=answered.text,
                     digest=decision.digest,
                     at=datetime.now(UTC),

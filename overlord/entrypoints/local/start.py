@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from overlord.adapters.runner_choice import choose_runner
 from overlord.domain.conversation.issue_request import RequestKind, RequestOptions
 from overlord.domain.decision import Verb
+from overlord.domain.interface import Interface
 from overlord.domain.job import Job, JobState
 from overlord.entrypoints.local import address, checkout, preflight, recovery, result, transfer
 from overlord.entrypoints.local import record as records
@@ -311,7 +312,7 @@ def _check_alone(local_session: LocalSession, number: int) -> None:
 
 def _moving(connection: sqlite3.Connection, space: str) -> list[Job]:
     """The jobs that would go on by themselves if an Overlord ran here."""
-    found = (job for job in jobs.open_jobs(connection) if job.space == space)
+    found = (job for job in jobs.open_jobs(connection) if job.space == space and job.call_number is None)
     return [job for job in found if job.state in ACTIVE or _has_answers(connection, job)]
 
 
@@ -347,7 +348,13 @@ def _answer_again(connection: sqlite3.Connection, job: Job) -> None:
         verb = next((verb for verb in _AGAIN if verb in decision.verbs), None)
         if verb is not None:
             commands.answer_decision(
-                connection, decision.id, verb, actor=person(), digest=decision.digest, at=datetime.now(UTC)
+                connection,
+                decision.id,
+                verb,
+                actor=person(),
+                interface=Interface.TERMINAL,
+                digest=decision.digest,
+                at=datetime.now(UTC),
             )
 
 

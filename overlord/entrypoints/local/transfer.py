@@ -5,6 +5,7 @@ user's configuration is not even read. A shallow clone lends its last commit onl
 parents, and what comes back is put on the real commit.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from overlord.adapters.git.command import git
@@ -29,7 +30,7 @@ async def bring_in(forge: Path, checkout: Checkout, commit: Sha) -> Sha:
             (await git(forge, "rev-parse", f"{commit}^{{tree}}", environment=borrowing)).decode().strip()
         )
         await _pack(forge, forge, f"{tree}\n", "--revs", environment=borrowing)
-        return await _stand_in(forge, tree, commit, borrowing)
+        return await stand_in(forge, tree, commit, borrowing)
     except GitFailed as error:
         raise Refused(
             f"{checkout.place} does not have every object of {commit[:12]} ({error}); a partial clone is made whole"
@@ -43,9 +44,9 @@ async def _had(forge: Path) -> list[str]:
     return sorted(set(known.decode().split()))
 
 
-async def _stand_in(forge: Path, tree: Sha, commit: Sha, borrowing: dict[str, str]) -> Sha:
-    """The same files without history; the same commit each time."""
-    raw = await git(forge, "cat-file", "commit", commit, environment=borrowing)
+async def stand_in(repository: Path, tree: Sha, commit: Sha, borrowing: Mapping[str, str]) -> Sha:
+    """The same files without history; the same commit each time. `borrowing` says where the objects are."""
+    raw = await git(repository, "cat-file", "commit", commit, environment=borrowing)
     committer = next(line for line in raw.split(b"\n") if line.startswith(b"committer "))
     moment = b" ".join(committer.split(b" ")[-2:]).decode()
     identity = {
@@ -57,9 +58,8 @@ async def _stand_in(forge: Path, tree: Sha, commit: Sha, borrowing: dict[str, st
             ("DATE", moment),
         )
     }
-    return Sha(
-        (await git(forge, "commit-tree", tree, "-m", _STAND_IN, environment=identity)).decode().strip()
-    )
+    made = await git(repository, "commit-tree", tree, "-m", _STAND_IN, environment={**borrowing, **identity})
+    return Sha(made.decode().strip())
 
 
 async def bring_back(

@@ -14,6 +14,7 @@ from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.decision import Decision, DecisionState, Subject, Verb
 from overlord.domain.event import EventName
 from overlord.domain.identifiers import SessionId
+from overlord.domain.interface import Interface
 from overlord.domain.job import Job, JobId, JobState
 from overlord.engine.bootstrap import init_job
 from overlord.engine.sessions import collect
@@ -224,6 +225,7 @@ class Run:
                     decision.id,
                     answered.verb,
                     actor=actor,
+                    interface=Interface.TERMINAL,
                     text=answered.text,
                     digest=decision.digest,
                     at=self.running.parts.clock.now(),

@@ -104,6 +104,8 @@ _SENTENCES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "page_elsewhere": lambda e: f"{e['reason']}; the page is on another port",
     "page_missing": lambda e: f"there is no page at {e['address']}: {e['reason']}",
     "page_refused": lambda e: f"{e['actor']} may not {e['verb']}: {e['reason']}",
+    "mcp_refused": lambda e: f"over MCP {e['actor']} may not {e['verb']}: {e['reason']}",
+    "mcp_unread": lambda e: f"a call over MCP was not answered: {e['trouble']}",
     "page_unread": lambda e: f"the page {e['path']} could not be read: {e['trouble']}",
     "page_not_told": lambda e: f"open pages could not be told what is new: {e['trouble']}",
     "github_sign_in_failed": lambda e: f"somebody could not sign in with GitHub: {e['trouble']}",

@@ -120,8 +120,10 @@ def _styled(span: Span) -> tuple[str, str]:
             return f"@{visible(user)}", ""
         case Moment():
             return span.words, ""
-        case Issue(space, number) | Pull(space, number):
-            return f"{space}#{number}" if isinstance(span, Issue) else f"#{number}", ""
+        case Issue():
+            return span.words, ""
+        case Pull(number=number):
+            return f"#{number}", ""
         case Command(ref):
             return command(after_overlord(ref)), "bold"
         case Mark():

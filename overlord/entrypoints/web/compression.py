@@ -55,6 +55,9 @@ class _Compressed:
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
+            if _kind_of(message) not in KINDS:  # a stream's first bytes may be long in coming
+                await self._send(message)
+                return
             self._start = message
             return
         if self._start is not None:
@@ -68,8 +71,7 @@ class _Compressed:
 async def _smaller(start: Message, content: bytes) -> bytes:
     """The content as it is sent; what stands above it is changed along."""
     headers = MutableHeaders(raw=start["headers"])
-    kind = headers.get("content-type", "").partition(";")[0].strip()
-    if kind not in KINDS or "content-encoding" in headers or len(content) < LEAST_BYTES:
+    if "content-encoding" in headers or len(content) < LEAST_BYTES:
         return content
     if len(content) < MANY_BYTES:
         small = gzip.compress(content, LEVEL, mtime=0)
@@ -79,3 +81,7 @@ async def _smaller(start: Message, content: bytes) -> bytes:
     headers["content-length"] = str(len(small))
     headers.add_vary_header("accept-encoding")
     return small
+
+
+def _kind_of(start: Message) -> str:
+    return Headers(raw=start["headers"]).get("content-type", "").partition(";")[0].strip()

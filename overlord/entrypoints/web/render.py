@@ -15,6 +15,7 @@ from overlord.command_ref import CommandRef
 from overlord.domain.inquiry import age_text
 from overlord.domain.text.plain import count, visible
 from overlord.domain.view.html import Links, html
+from overlord.domain.view.span import Issue
 from overlord.domain.view.view import View
 from overlord.queries import registry as queries
 from overlord.verbs.typed_words import typed_words
@@ -87,7 +88,15 @@ class PageLinks(Links):
         return f"/look/{ref.name}{f'?{urlencode(words)}' if words else ''}"
 
     def issue(self, space: str, number: int) -> str:
+        """An issue's page at the forge; of the job of a call, the call's page here."""
+        if call := Issue(space, number).call:
+            return self.command(CommandRef("call", (call,)))
         return f"{self._web}/{space}/issues/{number}" if self._web else ""
+
+    @staticmethod
+    def issue_words(space: str, number: int) -> str:
+        """How an issue is written, or a call."""
+        return Issue(space, number).words
 
     def pull(self, space: str, number: int) -> str:
         return f"{self._web}/{space}/pull/{number}" if self._web else ""

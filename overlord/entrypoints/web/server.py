@@ -6,9 +6,10 @@ import errno
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import structlog
+from starlette.routing import Route
 
 from overlord.adapters.github.oauth import OAuthClient
 from overlord.app import Overlord
@@ -43,9 +44,16 @@ OWNER = "owner"
 log = structlog.get_logger()
 
 
+Beside = Callable[[Site], contextlib.AbstractAsyncContextManager[Route]]
+"""What else is served at the page's address: open while the block runs."""
+
+
 @contextlib.asynccontextmanager
-async def page_served(running: Overlord, *, ping_s: float = PING_S) -> AsyncIterator[str]:
-    """Serve the page while the block runs, if the settings ask for one; gives its address. `ping_s`: see `Live`."""
+async def page_served(
+    running: Overlord, *, ping_s: float = PING_S, beside: Beside | None = None
+) -> AsyncIterator[str]:
+    """Serve the page while the block runs, if the settings ask for one; gives its address. `ping_s`: see `Live`. `beside`: an address of
+    its own beside those of the page."""
     settings, parts = running.parts.settings, running.parts
     if not settings.page.address:
         yield ""
@@ -70,19 +78,21 @@ async def page_served(running: Overlord, *, ping_s: float = PING_S) -> AsyncIter
         oauth=_oauth(settings),
         accounts=_accounts(parts) if settings.page.offers_github else None,
     )
-    server = _server(site, web_of(settings.forge.api_url))
-    for one in listening:
-        server.listen(one)
     following = asyncio.create_task(site.live.follow())
     try:
-        with _told(site, settings.page.place[0]) as address:
-            yield address
+        async with contextlib.AsyncExitStack() as stack:
+            route = await stack.enter_async_context(beside(site)) if beside is not None else None
+            server = _server(site, web_of(settings.forge.api_url), route)
+            for one in listening:
+                server.listen(one)
+            stack.push_async_callback(_ended, server)
+            with _told(site, settings.page.place[0]) as address:
+                yield address
     finally:
         following.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await following
         await site.verifier.close()
-        await _ended(server)
         if site.accounts is not None:
             await site.accounts.close()
         reader.close()
@@ -115,9 +125,12 @@ def _accounts(parts: Parts) -> AccountRights:
     return AccountRights(parts.forge, parts.database, parts.clock, lambda: parts.settings.repositories)
 
 
-def _server(site: Site, web: str) -> LimitedServer:
+def _server(site: Site, web: str, beside: Route | None) -> LimitedServer:
+    app = Application(site, Templates(web)).starlette()
+    if beside is not None:
+        app.router.routes.insert(0, beside)
     return LimitedServer(
-        Application(site, Templates(web)).starlette(),
+        app,
         limits=ConnectionLimits(header_s=HEADER_S, evicts_busy=True, share=None if site.url else MOST_OF_ONE),
         allowed=lambda: MOST_CONNECTIONS,
         headers=[(name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()],

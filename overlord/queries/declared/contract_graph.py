@@ -54,5 +54,8 @@ QUERY = Query(
     terminal="contract graph",
     needs_state=False,
     has_runs=False,
-    gaps={Interface.CHAT: CHAT},
+    gaps={
+        Interface.CHAT: CHAT,
+        Interface.MCP: "`contract` has the same phases in words",
+    },
 )

@@ -183,5 +183,8 @@ QUERY = Query(
     position=33,
     terminal="contract try",
     has_runs=False,
-    gaps={Interface.CHAT: CHAT},
+    gaps={
+        Interface.CHAT: CHAT,
+        Interface.MCP: "a contract is changed by people",
+    },
 )

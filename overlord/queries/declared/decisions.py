@@ -10,7 +10,8 @@ from overlord.store import decisions
 
 
 def _read(look: Look, _arguments: Nothing) -> tuple[Decision, ...]:
-    return tuple(decisions.waiting(look.connection))
+    found = decisions.waiting(look.connection)
+    return tuple(item for item in found if look.is_theirs(look.decision_space(item)))
 
 
 def _view(look: Look, waiting: tuple[Decision, ...]) -> View:
@@ -23,5 +24,6 @@ QUERY = Query(
     usage="decisions",
     means="what waits for a person",
     position=10,
+    is_narrowed=True,
     terminal="decisions list",
 )

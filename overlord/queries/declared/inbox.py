@@ -10,7 +10,8 @@ from overlord.store import decisions
 
 
 def _read(look: Look, _arguments: Nothing) -> tuple[Decision, ...]:
-    return tuple(decisions.inbox(look.connection))
+    found = decisions.inbox(look.connection)
+    return tuple(item for item in found if look.is_theirs(look.decision_space(item)))
 
 
 def _view(look: Look, waiting: tuple[Decision, ...]) -> View:
@@ -29,4 +30,5 @@ QUERY = Query(
     usage="inbox",
     means="everything that waits for a person",
     position=9,
+    is_narrowed=True,
 )

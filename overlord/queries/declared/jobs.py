@@ -26,7 +26,7 @@ class OfJobs:
 
 def _read(look: Look, arguments: OfJobs) -> tuple[Job, ...]:
     read = jobs.all_jobs if arguments.all else jobs.open_jobs
-    return tuple(read(look.connection))
+    return tuple(job for job in read(look.connection) if look.is_theirs(job.space))
 
 
 def _view(look: Look, found: tuple[Job, ...]) -> View:
@@ -47,6 +47,7 @@ QUERY = Query(
     usage="jobs",
     means="open jobs, or all of them",
     position=21,
+    is_narrowed=True,
     terminal="job list",
     gaps={Interface.CHAT: "`status` and `history` show them there"},
 )

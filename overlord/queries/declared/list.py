@@ -10,6 +10,7 @@ from overlord.domain.budgets.budget import Cost, cost_text
 from overlord.domain.chat.lines import issue_of, listed, paused, since, words
 from overlord.domain.conversation.pull_card import state_in_words
 from overlord.domain.inquiry import JobView
+from overlord.domain.interface import Interface
 from overlord.domain.job import Job, JobId, JobState
 from overlord.domain.pause import Pause
 from overlord.domain.text.plain import count
@@ -32,7 +33,10 @@ class ListedJob:
 
     job: JobId
     repository: str
-    issue: int
+    issue: int | None
+    """None for the job of a call, which has none."""
+    call: str
+    """The handle of the call it works on, as `c7`; empty for every other job."""
     title: str
     state: JobState
     contract: str
@@ -72,7 +76,8 @@ def _read(look: Look, _arguments: Nothing) -> Listed:
         return ListedJob(
             job=job.id,
             repository=job.space,
-            issue=job.issue.number,
+            issue=job.issue_number,
+            call=job.call_ref,
             title=job.issue.title,
             state=job.state,
             contract=job.contract,
@@ -127,4 +132,5 @@ QUERY = Query(
     means="every job under way, and what each waits for",
     position=26,
     finds_local=True,
+    gaps={Interface.MCP: "`status` and `jobs` show the same"},
 )

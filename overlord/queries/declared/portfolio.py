@@ -155,5 +155,6 @@ QUERY = Query(
     usage="portfolio",
     means="every initiative: how far it is, what it waits for, what it cost",
     position=40,
+    is_narrowed=True,
     has_runs=False,
 )

@@ -23,7 +23,7 @@ class OfProposals:
 
 def _read(look: Look, arguments: OfProposals) -> tuple[EnhancementProposal, ...]:
     read = proposals.newest if arguments.all else proposals.unfinished
-    return tuple(read(look.connection))
+    return tuple(item for item in read(look.connection) if look.is_theirs(item.space))
 
 
 def _view(look: Look, found: tuple[EnhancementProposal, ...]) -> View:
@@ -41,5 +41,6 @@ QUERY = Query(
     usage="proposals",
     means="what Overlord would improve, and waits for an answer",
     position=12,
+    is_narrowed=True,
     terminal="proposals list",
 )

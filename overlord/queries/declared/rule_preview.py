@@ -12,6 +12,7 @@ from overlord.command_ref import CommandRef
 from overlord.domain.chat.lines import listed, words
 from overlord.domain.conversation.argument import WordsArgument
 from overlord.domain.conversation.look_argument import FilterArgument
+from overlord.domain.interface import Interface
 from overlord.domain.knowledge.preview import RulePreview
 from overlord.domain.text.plain import count
 from overlord.domain.view.span import Bold
@@ -151,4 +152,5 @@ QUERY = Query(
     means="what a rule would have answered, before it is made",
     position=63,
     terminal="rules preview",
+    gaps={Interface.MCP: "a rule is made by a person"},
 )

@@ -17,7 +17,7 @@ from overlord.domain.search import FoundJob, Hit, HitKind, SearchResults
 from overlord.domain.text.plain import count
 from overlord.domain.text.reference import number_in
 from overlord.domain.text.search_words import match_expression
-from overlord.domain.view.span import Bold, Issue, Span
+from overlord.domain.view.span import Bold, Code, Issue, Span
 from overlord.domain.view.view import Heading, Note, Paragraph, Part, Table, View
 from overlord.errors import Refused
 from overlord.queries.job_search import found_jobs
@@ -86,7 +86,12 @@ def _older(found: SearchResults) -> Iterator[Part]:
 
 
 def _row(item: FoundJob) -> tuple[tuple[Span, ...], ...]:
-    issue = (Issue(item.space, item.issue_number), f" {words(item.title, _TITLE)}")
+    about = (
+        Code(f"{item.space} {item.call}")
+        if item.issue_number is None
+        else Issue(item.space, item.issue_number)
+    )
+    issue = (about, f" {words(item.title, _TITLE)}")
     best = item.hits[0]
     more = f" and {len(item.hits) - 1} more" if len(item.hits) > 1 else ""
     what = tuple(Bold(piece.text) if piece.is_match else piece.text for piece in best.pieces)

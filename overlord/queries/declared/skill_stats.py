@@ -42,5 +42,8 @@ QUERY = Query(
     means="the figures behind `skills`",
     position=19,
     terminal="skills stats",
-    gaps={Interface.CHAT: "`skills` has what matters of it, in a table that fits"},
+    gaps={
+        Interface.CHAT: "`skills` has what matters of it, in a table that fits",
+        Interface.MCP: "`skills` has what matters of it",
+    },
 )

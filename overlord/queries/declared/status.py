@@ -24,6 +24,7 @@ from overlord.queries.job_status import JobStatus
 from overlord.queries.job_status_view import job_status_view
 from overlord.queries.look import Look
 from overlord.queries.query import Query
+from overlord.store.budgets import costs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +50,33 @@ class StatusData:
 def _read(look: Look, arguments: OfStatus) -> Status | JobStatus:
     if arguments.job is not None:
         return job_status.read(look, look.newest_job(arguments.job))
-    found, problem = overview.status(look.connection, look.settings, at=look.at), look.settings_problem
+    found, problem = (
+        _narrowed(look, overview.status(look.connection, look.settings, at=look.at)),
+        look.settings_problem,
+    )
     if not problem or any(problem in line for line in found.settings):
         return found
     return replace(found, settings=(*found.settings, f"The settings do not load: {problem}"))
+
+
+def _narrowed(look: Look, found: Status) -> Status:
+    """For who may see some repositories, what is about these."""
+    if not look.spaces:
+        return found
+    day = look.at.date().isoformat()
+    spent = [
+        cost for _, space, cost in costs.by_day_and_space(look.connection, day, day) if look.is_theirs(space)
+    ]
+    priced = [cost.nusd for cost in spent if cost.nusd is not None]
+    return replace(
+        found,
+        jobs=tuple(item for item in found.jobs if look.is_theirs(item.job.space)),
+        waiting=tuple(replace(item, initiative="") for item in found.waiting if look.is_theirs(item.space)),
+        poll_errors=tuple(item for item in found.poll_errors if look.is_theirs(item.name)),
+        pauses=tuple(item for item in found.pauses if look.sees(item.space)),
+        today=Cost(tokens=sum(cost.tokens for cost in spent), nusd=sum(priced) if priced else None),
+        settings=(),
+    )
 
 
 def _data(status: Status | JobStatus) -> StatusData | JobStatus:
@@ -98,6 +122,7 @@ QUERY = Query(
     usage="status",
     means="what is going on; with a job (`status 7`), all about that one",
     position=1,
+    is_narrowed=True,
     survives_bad_settings=True,
     finds_local=True,
 )

@@ -7,6 +7,7 @@ from overlord.command_ref import CommandRef
 from overlord.domain.access import AccessRight, AccessToken
 from overlord.domain.chat.lines import Line, listed, since, words
 from overlord.domain.conversation.look_argument import FlagArgument
+from overlord.domain.interface import Interface
 from overlord.domain.text.plain import count
 from overlord.domain.view.span import Bold, Command, Moment
 from overlord.domain.view.view import Table, View
@@ -65,4 +66,5 @@ QUERY = Query(
     terminal="token list",
     right=AccessRight.ADMIN,
     has_runs=False,
+    gaps={Interface.MCP: "who may come in is for the operator"},
 )

@@ -25,7 +25,7 @@ from overlord.domain.knowledge.note import (
     NoteSource,
     NoteState,
 )
-from overlord.domain.knowledge.vetting import Vetted, vetted
+from overlord.domain.knowledge.vetting import COUNTS_AT_ONCE, Vetted, vetted
 from overlord.domain.session import Session
 from overlord.domain.text.plain import visible
 from overlord.errors import NotFound
@@ -46,8 +46,6 @@ MOST_NOTE_BYTES = 32 * 1024
 MOST_FOUND = 12
 MOST_QUERY_CHARS = 400
 MOST_PATH_CHARS = 300
-COUNTS_AT_ONCE = frozenset({"proactive", "scheduled"})
-"""The autonomy under which a session's note counts without a person."""
 _CONTRADICTS = "contradicts "
 _REF = re.compile(r"n?([1-9][0-9]{0,9})")
 

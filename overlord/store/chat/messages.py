@@ -109,7 +109,7 @@ def is_elsewhere(connection: sqlite3.Connection, channel: str) -> bool:
 
 def unwanted_yet(connection: sqlite3.Connection) -> tuple[tuple[MessageKind, list[int]], ...]:
     """Open jobs, open decisions about work, proposals that wait for a person and drafts, which have no message."""
-    jobs = """SELECT id FROM jobs WHERE is_open AND NOT EXISTS
+    jobs = """SELECT id FROM jobs WHERE is_open AND issue_number >= 0 AND NOT EXISTS
               (SELECT 1 FROM messages WHERE kind = 'job' AND ref = jobs.id) ORDER BY id"""
     asked = """SELECT id FROM decisions WHERE state = 'open' AND proposal_id IS NULL AND draft_id IS NULL AND NOT EXISTS
                (SELECT 1 FROM messages WHERE kind = 'decision' AND ref = decisions.id) ORDER BY id"""

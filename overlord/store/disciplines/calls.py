@@ -4,17 +4,17 @@ import sqlite3
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from minion.protocol import Issue
+from minion.protocol import Issue, SessionKind
 from overlord.domain.disciplines.call import Call, CallId, CallResult, CallState, read_ref
 from overlord.domain.disciplines.history import HistoryEntry
 from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
 from overlord.domain.job import Job, JobId, JobState
 from overlord.errors import NotFound, Refused
-from overlord.store import jobs, ledger
+from overlord.store import jobs, ledger, sessions
 from overlord.store.disciplines import history
 from overlord.store.rows import adapter, insert, select, update
 
-LIFETIME = timedelta(hours=24)
+LIFETIME = timedelta(hours=6)
 """The longest that a call may take, whatever holds it up."""
 MOST_OPEN = 20
 """Calls in one repository at once."""
@@ -123,16 +123,14 @@ def base(connection: sqlite3.Connection, number: int, **columns: object) -> Call
     return get(connection, number)
 
 
-def ask_cancel(connection: sqlite3.Connection, number: int, *, actor: str, at: datetime) -> Call:
-    """Have it end without a result. Of one that has ended nothing changes. Raises NotFound."""
-    call = get(connection, number)
-    if call.state is not CallState.OPEN or call.is_cancel_asked:
-        return call
-    update(connection, "calls", number, {"is_cancel_asked": True})
-    data: dict[str, Json] = {"call": call.ref, "discipline": call.discipline}
-    name = EventName.CALL_CANCELLED
-    ledger.append(connection, LedgerEvent(name=name, at=at, actor=actor, job_id=call.job_id, data=data))
-    return get(connection, number)
+def cancel(connection: sqlite3.Connection, call: Call, *, actor: str, at: datetime) -> Call:
+    """End it without a result, with its job; whatever runs for it is stopped by the next pass. Of one that has ended nothing changes."""
+    if call.state is CallState.OPEN and call.job_id is not None:
+        data: dict[str, Json] = {"call": call.ref, "discipline": call.discipline}
+        name = EventName.CALL_CANCELLED
+        ledger.append(connection, LedgerEvent(name=name, at=at, actor=actor, job_id=call.job_id, data=data))
+        jobs.move(connection, call.job_id, EventName.STOPPED, at=at, actor=actor, reason="it was cancelled")
+    return get(connection, call.id)
 
 
 def end(connection: sqlite3.Connection, call: Call, result: CallResult, *, patch: str, at: datetime) -> Call:
@@ -188,16 +186,15 @@ def entry_of(call: Call, result: CallResult, *, at: datetime) -> HistoryEntry:
     )
 
 
-def close_cancelled(connection: sqlite3.Connection, call: Call, *, at: datetime) -> None:
-    """Its job is over, or is ended now: nothing is answered."""
-    assert call.job_id is not None, "every call has a job"
-    if jobs.get(connection, call.job_id).is_open:
-        jobs.move(connection, call.job_id, EventName.STOPPED, at=at, reason="it was cancelled")
-    update(connection, "calls", call.id, {"state": CallState.CANCELLED, "stage": "", "ended_at": at})
-
-
-def of_closed_jobs(connection: sqlite3.Connection) -> list[Call]:
-    """Open calls whose job has ended by another way than a result: somebody stopped it, or its time was up."""
-    query = """SELECT calls.* FROM calls JOIN jobs ON jobs.id = calls.job_id
-               WHERE calls.state = 'open' AND NOT jobs.is_open ORDER BY calls.id"""
-    return select(connection, Call, query)
+def stage_of(connection: sqlite3.Connection, call: Call) -> str:
+    """What it is at, in a few words that change as the work goes on: for whoever waits."""
+    if call.state is not CallState.OPEN or call.job_id is None:
+        return ""
+    job, session = jobs.get(connection, call.job_id), sessions.live_of(connection, call.job_id)
+    if job.state is JobState.QUEUED and (session is None or session.kind is SessionKind.SETUP):
+        return job.reason or call.stage
+    if session is not None and session.kind is SessionKind.WORK and session.turn:
+        return (
+            f"turn {session.turn}: {session.last_action}" if session.last_action else f"turn {session.turn}"
+        )
+    return call.stage

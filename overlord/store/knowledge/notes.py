@@ -18,6 +18,8 @@ from overlord.store.rows import insert, select, update
 _WORD = re.compile(r"\w{2,}")
 MOST_WORDS = 40
 """Of a question that is searched for."""
+RANK = "bm25(note_texts, 1.0, 1.0, 0.0, 2.0)"
+"""Tags and the name of a document weigh more than a word of its text; the place weighs nothing."""
 
 
 def add(connection: sqlite3.Connection, note: Note) -> Note:
@@ -73,6 +75,16 @@ _MOVES = {
 }
 
 
+def replaces(connection: sqlite3.Connection, note: Note, *, at: datetime, actor: str) -> None:
+    """A document is to count: another one of its name, which does, is withdrawn. It stays to be read."""
+    if not note.document:
+        return
+    query = "SELECT * FROM notes WHERE state = 'active' AND space = ? AND document = ? AND id <> ?"
+    for other in select(connection, Note, query, note.space, note.document, note.id):
+        reason = f"another {note.document} takes its place"
+        change(connection, other.id, at=at, actor=actor, reason=reason, state=NoteState.WITHDRAWN)
+
+
 def promote(connection: sqlite3.Connection, note: Note, *, actor: str, at: datetime) -> Note:
     """Make a note of a repository one of all; the repository's own is withdrawn, since the other says it. Raises Refused for one that
     does not count, or counts in all already."""
@@ -92,6 +104,7 @@ def promote(connection: sqlite3.Connection, note: Note, *, actor: str, at: datet
         check=None,
         reason="",
     )
+    replaces(connection, replace(new, id=0), at=at, actor=actor)
     made = add(connection, new)
     reason = f"{made.ref} says it for all repositories"
     change(connection, note.id, at=at, actor=actor, reason=reason, state=NoteState.WITHDRAWN)
@@ -109,12 +122,17 @@ def contradict(
     return made
 
 
-def of_state(connection: sqlite3.Connection, state: NoteState, *, space: str | None = None) -> list[Note]:
-    """Those in a state, oldest first: of all, or of one repository (empty: those that count in all)."""
-    if space is None:
-        return select(connection, Note, "SELECT * FROM notes WHERE state = ? ORDER BY id", str(state))
-    query = "SELECT * FROM notes WHERE state = ? AND space = ? ORDER BY id"
-    return select(connection, Note, query, str(state), space)
+def of_state(
+    connection: sqlite3.Connection,
+    state: NoteState,
+    *,
+    space: str | None = None,
+    documents: bool = False,
+) -> list[Note]:
+    """Those in a state, oldest first: of all, or of one repository (empty: those that count in all). `documents`: those too."""
+    query = """SELECT * FROM notes WHERE state = ?1 AND (?2 IS NULL OR space = ?2) AND (?3 OR document = '')
+               ORDER BY id"""
+    return select(connection, Note, query, str(state), space, documents)
 
 
 def listed(
@@ -137,15 +155,28 @@ def listed(
 
 def counting_in(connection: sqlite3.Connection, space: str) -> list[Note]:
     """Those that count in a repository: its own, and those of all."""
-    query = "SELECT * FROM notes WHERE state = 'active' AND space IN ('', ?) ORDER BY id"
+    query = "SELECT * FROM notes WHERE state = 'active' AND space IN ('', ?) AND document = '' ORDER BY id"
     return select(connection, Note, query, space)
 
 
 def counting_of(connection: sqlite3.Connection, space: str, kind: NoteKind, *, limit: int) -> list[Note]:
     """The newest of a kind that count in a repository, its own first."""
-    query = """SELECT * FROM notes WHERE state = 'active' AND space IN ('', ?) AND kind = ?
+    query = """SELECT * FROM notes WHERE state = 'active' AND space IN ('', ?) AND kind = ? AND document = ''
                ORDER BY space = '', id DESC LIMIT ?"""
     return select(connection, Note, query, space, str(kind), limit)
+
+
+def match_of(words: str, spaces: Collection[str] | None) -> str:
+    """What the index is asked for: any of the words, in all or in these places; empty for no words, and for no place."""
+    typed = list(dict.fromkeys(_WORD.findall(words.casefold())))
+    found = ([word for word in typed if word not in STOP_WORDS] or typed)[:MOST_WORDS]
+    if not found or (spaces is not None and not spaces):
+        return ""
+    matches = "{text question head} : (" + " OR ".join(f'"{word}"' for word in found) + ")"
+    if spaces is None:
+        return matches
+    places = " OR ".join(f"s{name.encode().hex()}" for name in spaces)
+    return f"place : ({places}) AND {matches}"
 
 
 def search(
@@ -155,24 +186,22 @@ def search(
     space: str | None = None,
     kind: NoteKind | None = None,
     states: tuple[NoteState, ...] = (NoteState.ACTIVE,),
+    documents: bool = False,
     limit: int = 20,
 ) -> list[Note]:
-    """Notes that have any of the words, the best first by BM25: in all, or those that count in one repository."""
-    typed = list(dict.fromkeys(_WORD.findall(words.casefold())))
-    found = ([word for word in typed if word not in STOP_WORDS] or typed)[:MOST_WORDS]
-    if not found:
+    """Notes that have any of the words, the best first by BM25: in all, or those that count in one repository. `documents`: those too,
+    which are long."""
+    matches = match_of(words, None if space is None else ("", space))
+    if not matches:
         return []
-    matches = "{text question} : (" + " OR ".join(f'"{word}"' for word in found) + ")"
-    where, arguments = "", list[object]()
+    where, arguments = "" if documents else " AND notes.document = ''", list[object]()
     if space is not None:
-        places = " OR ".join(f"s{name.encode().hex()}" for name in ("", space))
-        matches = f"place : ({places}) AND {matches}"
-        where, arguments = " AND notes.space IN ('', ?)", [space]
+        where, arguments = f"{where} AND notes.space IN ('', ?)", [space]
     if kind is not None:
         where, arguments = f"{where} AND notes.kind = ?", [*arguments, str(kind)]
     marks = ", ".join("?" * len(states))
     query = f"""SELECT notes.* FROM (
-                    SELECT notes.id AS best_id, bm25(note_texts, 1.0, 1.0, 0.0) AS score FROM note_texts
+                    SELECT notes.id AS best_id, {RANK} AS score FROM note_texts
                     JOIN notes ON notes.id = note_texts.rowid
                     WHERE note_texts MATCH ? AND notes.state IN ({marks}){where} ORDER BY score, best_id LIMIT ?)
                 JOIN notes ON notes.id = best_id ORDER BY score, best_id"""  # noqa: S608 - marks and constants
@@ -181,7 +210,7 @@ def search(
 
 def of_file(connection: sqlite3.Connection, space: str, kind: str, numbers: Iterable[int]) -> list[Note]:
     """Those that stand in a knowledge file, and others by their numbers, as far as there are such; oldest first."""
-    query = """SELECT * FROM notes WHERE (state = 'active' AND space = ? AND kind = ?)
+    query = """SELECT * FROM notes WHERE (state = 'active' AND space = ? AND kind = ? AND document = '')
                OR id IN (SELECT value FROM json_each(?)) ORDER BY id"""
     return select(connection, Note, query, space, kind, json.dumps(sorted(numbers)))
 
@@ -189,7 +218,7 @@ def of_file(connection: sqlite3.Connection, space: str, kind: str, numbers: Iter
 def signatures(connection: sqlite3.Connection) -> dict[tuple[str, str], str]:
     """By repository and kind, what changes with the notes that count there."""
     query = """SELECT space, kind, count(*) AS many, sum(id) AS ids, max(updated_at) AS at FROM notes
-               WHERE state = 'active' GROUP BY space, kind"""
+               WHERE state = 'active' AND document = '' GROUP BY space, kind"""
     rows = connection.execute(query)
     return {(row["space"], row["kind"]): f"{row['many']} {row['ids']} {row['at']}" for row in rows}
 

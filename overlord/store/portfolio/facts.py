@@ -76,7 +76,7 @@ def jobs_of_issues(connection: sqlite3.Connection) -> Mapping[tuple[str, int], J
 
 def other_open_jobs(connection: sqlite3.Connection) -> list[tuple[str, JobView]]:
     """Open jobs that are of no task, with their repositories."""
-    query = f"""SELECT jobs.id, jobs.space, {_COLUMNS} FROM jobs WHERE is_open AND NOT EXISTS (
+    query = f"""SELECT jobs.id, jobs.space, {_COLUMNS} FROM jobs WHERE is_open AND issue_number >= 0 AND NOT EXISTS (
                     SELECT 1 FROM tasks WHERE tasks.space = jobs.space AND tasks.issue_number = jobs.issue_number)
                 ORDER BY jobs.id"""  # noqa: S608 - constants
     return [(row["space"], _job(row)) for row in connection.execute(query)]
@@ -223,7 +223,7 @@ def note_base(connection: sqlite3.Connection, job_id: int, red: Iterable[str]) -
 
 def pulls_taken(connection: sqlite3.Connection) -> Mapping[str, int]:
     """By repository, the open jobs that have a pull request or are on their way to one."""
-    query = """SELECT space, count(*) AS many FROM jobs WHERE is_open AND (
+    query = """SELECT space, count(*) AS many FROM jobs WHERE is_open AND issue_number >= 0 AND (
                    pull_number IS NOT NULL OR state IN ('running', 'evaluating', 'delivering')
                    OR EXISTS (SELECT 1 FROM sessions WHERE job_id = jobs.id AND sessions.state != 'ended'))
                AND NOT EXISTS (SELECT 1 FROM initiatives

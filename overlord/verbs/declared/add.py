@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from overlord.command_ref import CommandRef, hint
 from overlord.domain.conversation.look_argument import RepositoryArgument
+from overlord.domain.interface import Interface
 from overlord.failpoints import Failpoint
 from overlord.settings.assignment import SettingsArgument
 from overlord.settings.current import check
@@ -52,4 +53,5 @@ VERB = Verb(
     failpoint=Failpoint.SPACE_ADDED,
     terminal="space add",
     has_runs=False,
+    gaps={Interface.MCP: "a person says what a repository is worked on by"},
 )

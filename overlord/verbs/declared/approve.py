@@ -1,5 +1,6 @@
 """Say yes to a decision, a proposal or a draft of a skill: the one answer that allows what it asks for, or has it tried again."""
 
+from overlord.domain.interface import Interface
 from overlord.failpoints import Failpoint
 from overlord.verbs.decide import Decide, approve, failpoint_of
 from overlord.verbs.right import Right
@@ -15,4 +16,5 @@ VERB = Verb(
     position=7,
     failpoint=Failpoint.DECISION_ANSWERED,
     failpoint_of=failpoint_of,
+    gaps={Interface.MCP: "a yes is a person's; `answer` takes what a machine may answer"},
 )

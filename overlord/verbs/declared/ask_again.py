@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from overlord.domain.conversation.argument import SpaceArgument
+from overlord.domain.interface import Interface
 from overlord.domain.text.reference import space_named
 from overlord.failpoints import Failpoint
 from overlord.verbs import untested
@@ -38,4 +39,5 @@ VERB = Verb(
     position=14,
     failpoint=Failpoint.DECISION_ANSWERED,
     terminal="space ask-again",
+    gaps={Interface.MCP: "it takes back what a person said"},
 )

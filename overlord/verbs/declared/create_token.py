@@ -57,5 +57,8 @@ VERB = Verb(
     failpoint=Failpoint.ACCESS_GRANTED,
     terminal="token create",
     has_runs=False,
-    gaps={Interface.PAGE: "its secret is shown in the terminal alone"},
+    gaps={
+        Interface.PAGE: "its secret is shown in the terminal alone",
+        Interface.MCP: "its secret would stand in an agent's transcript",
+    },
 )

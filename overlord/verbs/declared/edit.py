@@ -46,5 +46,8 @@ VERB = Verb(
     position=15,
     failpoint=Failpoint.DRAFT_DECIDED,
     terminal="skills edit",
-    gaps={Interface.CHAT: "the draft's card has a form for it"},
+    gaps={
+        Interface.CHAT: "the draft's card has a form for it",
+        Interface.MCP: "a draft of a skill is a person's to change",
+    },
 )

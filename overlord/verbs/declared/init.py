@@ -47,6 +47,7 @@ VERB = Verb(
     means="have a contract proposed for it; `init owner/repo review` looks at the one it has",
     position=19,
     failpoint=Failpoint.ISSUE_REQUESTED,
+    makes_new=True,
     opens_issue=True,
     wait_s=10.0,
     has_runs=False,

@@ -44,6 +44,7 @@ VERB = Verb(
     means="open an initiative, which is planned before anything is written",
     position=31,
     failpoint=Failpoint.INITIATIVE_CHANGED,
+    makes_new=True,
     terminal="initiatives add",
     has_runs=False,
     gaps={Interface.COMMENT: "a comment stands at one issue, and this is about the portfolio"},

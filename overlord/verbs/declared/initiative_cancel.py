@@ -33,6 +33,7 @@ VERB = Verb(
     means="give an initiative up",
     position=35,
     failpoint=Failpoint.INITIATIVE_CHANGED,
+    is_destructive=True,
     terminal="initiatives cancel",
     has_runs=False,
     gaps={Interface.COMMENT: "a comment stands at one issue, and this is about the portfolio"},

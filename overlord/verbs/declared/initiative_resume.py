@@ -34,5 +34,8 @@ VERB = Verb(
     failpoint=Failpoint.INITIATIVE_CHANGED,
     terminal="initiatives resume",
     has_runs=False,
-    gaps={Interface.COMMENT: "a comment stands at one issue, and this is about the portfolio"},
+    gaps={
+        Interface.COMMENT: "a comment stands at one issue, and this is about the portfolio",
+        Interface.MCP: "what a person lets rest, a person lets go on",
+    },
 )

@@ -42,5 +42,8 @@ VERB = Verb(
     failpoint=Failpoint.INITIATIVE_CHANGED,
     terminal="initiatives set",
     has_runs=False,
-    gaps={Interface.COMMENT: "a comment stands at one issue, and this is about the portfolio"},
+    gaps={
+        Interface.COMMENT: "a comment stands at one issue, and this is about the portfolio",
+        Interface.MCP: "a person says what an initiative may spend and write",
+    },
 )

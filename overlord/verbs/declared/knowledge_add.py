@@ -9,6 +9,7 @@ from typing import Annotated
 from overlord.domain.conversation.access_argument import SpacesArgument
 from overlord.domain.conversation.argument import WordsArgument
 from overlord.domain.conversation.knowledge_argument import NoteKindArgument
+from overlord.domain.interface import Interface
 from overlord.errors import Refused
 from overlord.failpoints import Failpoint
 from overlord.verbs.knowledge import add_note, split_space
@@ -51,4 +52,7 @@ VERB = Verb(
     position=60,
     failpoint=Failpoint.NOTE_CHANGED,
     terminal="knowledge add",
+    gaps={
+        Interface.MCP: "what counts as known, a person decides; what an agent learned it writes with `brain_write`"
+    },
 )

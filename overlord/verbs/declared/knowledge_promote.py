@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from overlord.domain.conversation.knowledge_argument import NoteArgument
+from overlord.domain.interface import Interface
 from overlord.failpoints import Failpoint
 from overlord.verbs.knowledge import promote_note
 from overlord.verbs.right import Right
@@ -27,4 +28,7 @@ VERB = Verb(
     position=64,
     failpoint=Failpoint.NOTE_CHANGED,
     terminal="knowledge promote",
+    gaps={
+        Interface.MCP: "what counts as known, a person decides; what an agent learned it writes with `brain_write`"
+    },
 )

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from overlord.domain.conversation.argument import WordsArgument
 from overlord.domain.conversation.knowledge_argument import NoteArgument
+from overlord.domain.interface import Interface
 from overlord.failpoints import Failpoint
 from overlord.verbs.knowledge import note_of, withdraw_note
 from overlord.verbs.right import Right
@@ -29,4 +30,7 @@ VERB = Verb(
     position=62,
     failpoint=Failpoint.NOTE_CHANGED,
     terminal="knowledge withdraw",
+    gaps={
+        Interface.MCP: "what counts as known, a person decides; what an agent learned it writes with `brain_write`"
+    },
 )

@@ -57,6 +57,7 @@ VERB = Verb(
     means="say something to its Minion, which reads it as it works",
     position=11,
     failpoint=Failpoint.STEERING_SENT,
+    makes_new=True,
     is_delivered=True,
     wait_s=60.0,
 )

@@ -1,5 +1,6 @@
 """Say no to a decision, a proposal or a draft of a skill: the one answer that refuses what it asks for, or drops the job."""
 
+from overlord.domain.interface import Interface
 from overlord.failpoints import Failpoint
 from overlord.verbs.decide import Decide, failpoint_of, reject
 from overlord.verbs.right import Right
@@ -16,4 +17,5 @@ VERB = Verb(
     position=8,
     failpoint=Failpoint.DECISION_ANSWERED,
     failpoint_of=failpoint_of,
+    gaps={Interface.MCP: "a no is a person's; `answer` takes what a machine may answer"},
 )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from overlord.domain.conversation.look_argument import FlagArgument, RepositoryArgument
+from overlord.domain.interface import Interface
 from overlord.domain.text.plain import count
 from overlord.failpoints import Failpoint
 from overlord.verbs.right import Right
@@ -44,4 +45,5 @@ VERB = Verb(
     failpoint=Failpoint.SPACE_REMOVED,
     terminal="space remove",
     has_runs=False,
+    gaps={Interface.MCP: "a person takes a repository out of care"},
 )

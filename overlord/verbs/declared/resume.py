@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from overlord.domain.conversation.argument import SpaceArgument
+from overlord.domain.interface import Interface
 from overlord.failpoints import Failpoint
 from overlord.verbs import commands
 from overlord.verbs.right import Right
@@ -34,4 +35,5 @@ VERB = Verb(
     position=6,
     failpoint=Failpoint.WORK_RESUMED,
     has_runs=False,
+    gaps={Interface.MCP: "what a person paused, a person lets go on"},
 )

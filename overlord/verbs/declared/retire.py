@@ -5,6 +5,7 @@ from typing import Annotated
 
 from overlord.command_ref import CommandRef, hint
 from overlord.domain.conversation.argument import SkillArgument, SkillRef, WordsArgument
+from overlord.domain.interface import Interface
 from overlord.failpoints import Failpoint
 from overlord.verbs.right import Right
 from overlord.verbs.skill import retire_skill
@@ -37,4 +38,5 @@ VERB = Verb(
     position=9,
     failpoint=Failpoint.DRAFT_DECIDED,
     terminal="skills retire",
+    gaps={Interface.MCP: "which skills there are, a person decides"},
 )

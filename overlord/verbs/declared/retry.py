@@ -20,7 +20,9 @@ class Retry:
 
 def _retry(context: Context, arguments: Retry) -> Done:
     job = context.job(arguments.job)
-    commands.retry_job(context.connection, job.id, actor=context.actor, at=context.at)
+    commands.retry_job(
+        context.connection, job.id, actor=context.actor, interface=context.interface, at=context.at
+    )
     return Done(text=f"Job {job.id}, {job.issue_ref}, has another try.")
 
 

@@ -34,6 +34,7 @@ VERB = Verb(
     confirm="Whoever uses it is refused from then on.",
     position=17,
     failpoint=Failpoint.ACCESS_REVOKED,
+    is_destructive=True,
     terminal="token revoke",
     has_runs=False,
 )

@@ -11,6 +11,7 @@ from typing import Annotated
 from overlord.domain.conversation.access_argument import DaysArgument, SpacesArgument
 from overlord.domain.conversation.argument import WordsArgument
 from overlord.domain.conversation.look_argument import FlagArgument
+from overlord.domain.interface import Interface
 from overlord.errors import Refused
 from overlord.failpoints import Failpoint
 from overlord.verbs.right import Right
@@ -62,4 +63,5 @@ VERB = Verb(
     position=65,
     failpoint=Failpoint.RULE_CHANGED,
     terminal="rules add",
+    gaps={Interface.MCP: "a rule answers in a person's place"},
 )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from overlord.domain.conversation.knowledge_argument import RuleArgument
+from overlord.domain.interface import Interface
 from overlord.failpoints import Failpoint
 from overlord.verbs.right import Right
 from overlord.verbs.rule import revoke_rule, space_of_rule
@@ -27,4 +28,5 @@ VERB = Verb(
     position=66,
     failpoint=Failpoint.RULE_CHANGED,
     terminal="rules revoke",
+    gaps={Interface.MCP: "a rule answers in a person's place"},
 )

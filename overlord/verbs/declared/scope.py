@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from overlord.domain.conversation.argument import JobArgument, PatternsArgument
+from overlord.domain.interface import Interface
 from overlord.domain.text.reference import Target
 from overlord.failpoints import Failpoint
 from overlord.verbs import commands
@@ -26,7 +27,12 @@ def _widen(context: Context, arguments: WidenScope) -> Done:
     job = context.job(arguments.job)
     context.check_eyes(job.id)
     outcome = commands.widen_scope(
-        context.connection, job.id, arguments.patterns, actor=context.actor, at=context.at
+        context.connection,
+        job.id,
+        arguments.patterns,
+        actor=context.actor,
+        interface=context.interface,
+        at=context.at,
     )
     return Done(text=f"Job {job.id} may write {outcome}.")
 
@@ -40,4 +46,5 @@ VERB = Verb(
     means="let its job write more",
     position=4,
     failpoint=Failpoint.DECISION_ANSWERED,
+    gaps={Interface.MCP: "what a job may write, a person widens"},
 )

@@ -37,4 +37,5 @@ VERB = Verb(
     confirm="Its session ends; branch, pull request and evidence stay.",
     position=2,
     failpoint=Failpoint.JOB_STOPPED,
+    is_destructive=True,
 )

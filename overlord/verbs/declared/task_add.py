@@ -43,6 +43,7 @@ VERB = Verb(
     means="add a task; lines with a dash are its acceptance criteria",
     position=36,
     failpoint=Failpoint.TASK_CHANGED,
+    makes_new=True,
     terminal="tasks add",
     has_runs=False,
     gaps={Interface.COMMENT: "a comment stands at one issue, and this is about the portfolio"},

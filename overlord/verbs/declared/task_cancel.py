@@ -4,9 +4,12 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from overlord.domain.conversation.argument import TaskArgument, WordsArgument
+from overlord.domain.decision import DecisionState
 from overlord.domain.interface import Interface
 from overlord.domain.text.reference import TaskRef
 from overlord.failpoints import Failpoint
+from overlord.store import decisions
+from overlord.verbs import commands
 from overlord.verbs.portfolio import cancel_task, space_of
 from overlord.verbs.right import Right
 from overlord.verbs.verb import Context, Done, Verb
@@ -21,6 +24,10 @@ class TaskCancel:
 
 
 def _act(context: Context, arguments: TaskCancel) -> Done:
+    asked = decisions.about(context.connection, str(arguments.task))
+    commands.check_nobody_asked(
+        (item for item in asked if item.state is DecisionState.OPEN), context.interface
+    )
     return cancel_task(context, arguments.task, arguments.reason)
 
 
@@ -33,6 +40,7 @@ VERB = Verb(
     means="give a task up",
     position=39,
     failpoint=Failpoint.TASK_CHANGED,
+    is_destructive=True,
     terminal="tasks cancel",
     has_runs=False,
     gaps={Interface.COMMENT: "a comment stands at one issue, and this is about the portfolio"},

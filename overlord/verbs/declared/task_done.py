@@ -42,5 +42,8 @@ VERB = Verb(
     failpoint=Failpoint.TASK_CHANGED,
     terminal="tasks done",
     has_runs=False,
-    gaps={Interface.COMMENT: "a comment stands at one issue, and this is about the portfolio"},
+    gaps={
+        Interface.COMMENT: "a comment stands at one issue, and this is about the portfolio",
+        Interface.MCP: "that a task is done without a job is a person's word",
+    },
 )

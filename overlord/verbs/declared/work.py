@@ -7,7 +7,7 @@ from overlord.domain.conversation.argument import IssueArgument
 from overlord.domain.text.reference import IssueRef
 from overlord.errors import Refused
 from overlord.failpoints import Failpoint
-from overlord.store import jobs
+from overlord.store import decisions, jobs
 from overlord.verbs import commands
 from overlord.verbs.right import Right
 from overlord.verbs.verb import CommentPlace, Context, Done, Verb
@@ -26,6 +26,9 @@ def _work(context: Context, arguments: Work) -> Done:
         _begin(context, context.comment)
         return Done(text="")
     space, number = context.issue(arguments.issue)
+    live = jobs.live_for(context.connection, space, number)
+    if live is not None:
+        commands.check_nobody_asked(decisions.waiting(context.connection, live.id), context.interface)
     work_request = commands.work_on(context.connection, space, number, actor=context.actor, at=context.at)
     return Done(text="", work_request_id=work_request.id)
 

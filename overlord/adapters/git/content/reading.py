@@ -49,6 +49,23 @@ class GitReading:
 
         return await self._memory.recall(("diff", name, base, head, limit_bytes), ask, len)
 
+    async def patch(self, name: RepositoryName, base: Sha, head: Sha, *, limit_bytes: int) -> bytes:
+        arguments = (
+            "diff",
+            "--binary",
+            "--full-index",
+            "--no-renames",
+            "--no-color",
+            *_PLAIN_DIFF,
+            base,
+            head,
+            "--",
+        )
+        output = await git(self._home.mirror(name), *arguments, limit_bytes=limit_bytes + 1, bounded=True)
+        if len(output) > limit_bytes:
+            raise GitFailed(f"the change is longer than {limit_bytes:,} bytes")
+        return output
+
     async def merge_base(self, name: RepositoryName, one: Sha, other: Sha) -> Sha | None:
         output = await git(self._home.mirror(name), "merge-base", one, other, fine=(0, 1), bounded=True)
         return Sha(output.decode().strip()) or None

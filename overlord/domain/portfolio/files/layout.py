@@ -3,6 +3,7 @@
 import re
 from datetime import date
 
+from overlord.domain.knowledge.note import DOCUMENT_NAME
 from overlord.domain.text.reference import is_full_name
 
 IDENTITY, USER, MEMORY = "IDENTITY.md", "USER.md", "MEMORY.md"
@@ -17,6 +18,7 @@ _KIND = "|".join(KNOWLEDGE_KINDS)
 _PLAN = rf"{_SPACE}/plans/{_SLUG.pattern}"
 _PROSE = re.compile(
     rf"(?:(?:IDENTITY|USER|MEMORY)\.md|daily/[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}\.md|(?:{_SPACE}/)?knowledge/(?:{_KIND})\.md"
+    rf"|(?:{_SPACE}/)?knowledge/documents/{DOCUMENT_NAME.pattern}"
     rf"|{_SPACE}/OVERVIEW\.md|{_PLAN}/plan\.md(?:\.new)?)"
 )
 _EXPORTED = re.compile(
@@ -53,6 +55,19 @@ def knowledge(space: str, kind: str) -> str:
     """The notes of a kind: a repository's own, or with no repository those that count in all."""
     folder = f"{space_directory(space)}/" if space else ""
     return f"{folder}knowledge/{kind}s.md"
+
+
+def documents(space: str) -> str:
+    """The directory of the documents that are knowledge: of a repository, or with no repository of those that count in all."""
+    folder = f"{space_directory(space)}/" if space else ""
+    return f"{folder}knowledge/documents"
+
+
+def document(space: str, name: str) -> str:
+    """A document's file. Raises ValueError for a name that can be none's."""
+    if DOCUMENT_NAME.fullmatch(name) is None:
+        raise ValueError(f"{name!r} can be no document's name")
+    return f"{documents(space)}/{name}"
 
 
 def space_export(space: str) -> str:

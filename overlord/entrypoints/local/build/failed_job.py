@@ -25,12 +25,12 @@ def find(connection: sqlite3.Connection, space: str, number: int | None) -> Job:
     """The job of this number, or the last that failed. Raises NotFound, and Refused for one that did not fail."""
     if number is not None:
         job = jobs.get(connection, number)
-        if job.space != space or job.issue.number == trial.ISSUE_NUMBER:
+        if job.space != space or job.issue.number <= trial.ISSUE_NUMBER:
             raise NotFound(f"there is no job {number} of this repository")
         _check_failed(connection, job)
         return job
     for job in jobs.all_jobs(connection):
-        is_here = job.space == space and job.issue.number != trial.ISSUE_NUMBER
+        is_here = job.space == space and job.issue.number > trial.ISSUE_NUMBER
         if is_here and not jobs.is_succeeded(connection, job) and _has_failed(connection, job):
             return job
     raise NotFound("no job has failed here; name one, or give --file with a report")

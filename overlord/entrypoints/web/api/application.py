@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import structlog
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -16,6 +15,7 @@ from starlette.routing import Route
 
 from overlord.domain.conversation.argument import CommandError
 from overlord.domain.text.json_text import json_text
+from overlord.entrypoints.web.api.bearer import bearer_of, check_address, check_length
 from overlord.entrypoints.web.api.endpoint import Asked, Endpoint
 from overlord.entrypoints.web.api.jobs import job_endpoints
 from overlord.entrypoints.web.api.ledger import ledger_endpoints
@@ -23,17 +23,13 @@ from overlord.entrypoints.web.api.openapi import document
 from overlord.entrypoints.web.api.problem import Problem, problem_of
 from overlord.entrypoints.web.api.queries import query_endpoints
 from overlord.entrypoints.web.api.verbs import verb_endpoints
-from overlord.entrypoints.web.sign_in import address_of, is_at, is_this_machine
 from overlord.entrypoints.web.site import Site
-from overlord.entrypoints.web.visitor import UNSEEN, NotSeen, Visitor
+from overlord.entrypoints.web.visitor import UNSEEN, NotSeen
 from overlord.errors import NotFound, OverlordError
 from overlord.verbs.right import Right
 
 PREFIX = "/api/v1"
 MOST_BYTES = 100_000
-CHALLENGE = {"www-authenticate": 'Bearer realm="overlord"'}
-
-log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +95,7 @@ class Api:
 
     def _for_tokens(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
         async def handle(request: Request) -> Response:
-            visitor = await self._visitor(request)
+            visitor = await bearer_of(self._site, request)
             _check_known(endpoint, request)
             try:
                 found = await endpoint.answer(Asked(site=self._site, visitor=visitor, request=request))
@@ -116,38 +112,13 @@ class Api:
 
         async def guarded(request: Request) -> Response:
             try:
-                self._check_request(request)
+                check_address(self._site, request)
+                check_length(request, MOST_BYTES)
                 return await handle(request)
             except (Problem, CommandError, OverlordError, sqlite3.Error) as error:
                 return problem_of(error).response()
 
         return guarded
-
-    def _check_request(self, request: Request) -> None:
-        """Raises Problem."""
-        if self._site.is_local and not (is_this_machine(request) or is_at(request, self._site.url)):
-            raise Problem(421, "not-allowed", "this is for this machine alone")
-        if int(request.headers.get("content-length") or 0) > MOST_BYTES:
-            raise Problem(413, "too-long", f"a request has {MOST_BYTES:,} bytes at most")
-
-    async def _visitor(self, request: Request) -> Visitor:
-        """Raises Problem for who has no token that counts; who tries again and again is told to wait."""
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        if scheme.casefold() != "bearer" or not token.strip():
-            said = "come with a token: `Authorization: Bearer ovl_…`"
-            raise Problem(401, "not-signed-in", said, headers=CHALLENGE)
-        visitor = await self._site.bearer(token.strip())
-        if visitor is not None:
-            return visitor
-        address = address_of(request, is_behind_proxy=bool(self._site.url))
-        if wait_s := self._site.attempts.wait_s(address):
-            headers = {"retry-after": str(int(wait_s) + 1)}
-            raise Problem(429, "too-many-tries", "too many wrong tokens; wait a minute", headers=headers)
-        self._site.attempts.note(address)
-        log.warning("sign_in_refused", address=address)
-        await self._site.note_stranger(token)
-        said = "that is no token of this Overlord, or none that counts any more"
-        raise Problem(401, "not-signed-in", said, headers=CHALLENGE)
 
     async def _described(self, request: Request) -> Response:
         return _with_tag(self._document, request, "application/json")

@@ -47,7 +47,10 @@ class JobLine:
 
     id: int
     space: str
-    issue: int
+    issue: int | None
+    """Null for the job of a call, which has none."""
+    call: str
+    """The handle of the call it works on, as `c7`; empty for every other job."""
     title: str
     state: JobState
     created_at: datetime
@@ -206,7 +209,8 @@ def _line(look: Look, job: Job) -> JobLine:
     return JobLine(
         id=job.id,
         space=job.space,
-        issue=job.issue.number,
+        issue=job.issue_number,
+        call=job.call_ref,
         title=job.issue.title,
         state=job.state,
         created_at=job.created_at,

@@ -1,0 +1,60 @@
+"""The files a call begins on: the caller's own, or where a repository's branch is; a session goes on from what its last call left."""
+
+import sqlite3
+
+from overlord.domain.disciplines.call import Call, CallState
+from overlord.domain.identifiers import Sha
+from overlord.domain.job import Job
+from overlord.engine.runtime.parts import Parts
+from overlord.errors import GitFailed
+from overlord.failpoints import Failpoint
+from overlord.store import jobs
+from overlord.store.disciplines import calls
+
+
+async def laid(parts: Parts, job: Job, call: Call) -> Job:
+    """The job with its base written down. Raises GitFailed where there is none."""
+    if job.base_sha:
+        if call.is_checkout:
+            await _check_there(parts, job, call)
+        return job
+    base = await parts.database.read(lambda c: _left_by_last(c, call))
+    if base is None:
+        remote = await parts.forge.remote(job.space)
+        branch = call.branch or job.base_branch
+        await parts.git.refresh_mirror(job.space, remote, branches=[branch])
+        base = await parts.git.branch_head(job.space, branch)
+        if base is None:
+            raise GitFailed(f"{job.space} has no branch {branch} with commits")
+    found = base
+
+    def write(connection: sqlite3.Connection) -> Job:
+        calls.base(connection, call.id, base_sha=found)
+        return jobs.repair(connection, job.id, base_sha=found)
+
+    return await parts.database.write(Failpoint.BASE_CHOSEN, write)
+
+
+async def _check_there(parts: Parts, job: Job, call: Call) -> None:
+    try:
+        await parts.git.tree_of(job.space, call.base_sha)
+    except GitFailed:
+        raise GitFailed("the copy of your files is not there any more; call again") from None
+
+
+def _left_by_last(connection: sqlite3.Connection, call: Call) -> Sha | None:
+    """The commit that the last call of the same session left, where both are about a repository's branch."""
+    if not call.session_key:
+        return None
+    before = [
+        item
+        for item in calls.of_session(connection, call.space, call.session_key)
+        if item.id < call.id
+        and item.state is CallState.ENDED
+        and not item.is_checkout
+        and item.branch == call.branch
+        and item.patch
+    ]
+    if not before or before[-1].job_id is None:
+        return None
+    return jobs.get(connection, before[-1].job_id).head_sha

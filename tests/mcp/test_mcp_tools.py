@@ -1,0 +1,123 @@
+"""The list of tools, and what is refused before anything is done."""
+
+import mcp_types as types
+import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from mcp.shared.exceptions import MCPError
+
+from overlord.domain.access import AccessRight
+from overlord.domain.disciplines.catalog import KINDS, DisciplineKind
+from overlord.store.disciplines import calls
+from tests.mcp.asking import RED, Stage, data_of, words_of
+from tests.mcp.stored_backend import ROOT
+
+
+async def listed(stage: Stage) -> dict[str, types.Tool]:
+    async with stage.client() as client:
+        return {tool.name: tool for tool in (await client.list_tools()).tools}
+
+
+async def test_every_discipline_is_a_tool_with_the_arguments_of_the_catalog(stage: Stage) -> None:
+    tools = await listed(stage)
+    for kind in KINDS.values():
+        schema = tools[kind.name].input_schema
+        assert schema["required"] == list(kind.required)
+        assert list(schema["properties"]) == [item.name for item in kind.arguments]
+        assert schema["additionalProperties"] is False
+        assert tools[kind.name].title == kind.title
+    assert {"session_log", "wait", "cancel", "call_status"} <= tools.keys()
+
+
+async def test_each_tool_has_valid_schemas_and_every_annotation(stage: Stage) -> None:
+    for tool in (await listed(stage)).values():
+        assert tool.output_schema is not None
+        for schema in (tool.input_schema, tool.output_schema):
+            Draft202012Validator.check_schema(schema)
+        said = tool.annotations
+        assert said is not None
+        assert None not in (said.read_only_hint, said.idempotent_hint, said.open_world_hint, said.title)
+        assert said.destructive_hint is False
+        assert tool.description
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
+async def test_a_required_argument_that_is_missing_is_named(stage: Stage, kind: DisciplineKind) -> None:
+    given = {name: [ROOT] if name == "files" else "x" for name in kind.required}
+    async with stage.client() as client:
+        for name in kind.required:
+            said = await client.call_tool(kind.name, {key: given[key] for key in given if key != name})
+            assert said.is_error
+            assert words_of(said) == f"{name} is required"
+    assert await stage.database.read(calls.latest) == []
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"spec": 3}, "spec must be a text"),
+        ({"apply": "no"}, "apply must be true or false"),
+        ({"colour": "red"}, "tdd_red has no argument colour; it has project_root"),
+        ({"test_path": "../../etc/passwd"}, "test_path must be a path inside project_root"),
+        ({"model": "gpt-0"}, "models.yaml has no model 'gpt-0'"),
+        ({"project_root": "/etc"}, f"project_root must be {ROOT}"),
+        ({"context": "x" * 3_000_000}, "context has 3,000,000 characters; at most 200,000 are taken"),
+    ],
+)
+async def test_what_is_wrong_is_said_in_a_sentence_and_nothing_is_requested(
+    stage: Stage, more: dict[str, object], words: str
+) -> None:
+    async with stage.client() as client:
+        said = await client.call_tool("tdd_red", {**RED, **more})
+    assert said.is_error
+    assert words_of(said).startswith(words)
+    assert await stage.database.read(calls.latest) == []
+
+
+async def test_a_tool_that_there_is_none_of_is_an_error_with_those_that_there_are(stage: Stage) -> None:
+    async with stage.client() as client:
+        with pytest.raises(MCPError, match=r"there is no tool 'rm'; there are tdd_red, tdd_green"):
+            await client.call_tool("rm", {})
+
+
+async def test_who_may_only_look_requests_nothing(stage: Stage) -> None:
+    stage.backend.right = AccessRight.READ
+    async with stage.client() as client:
+        said = await client.call_tool("tdd_red", RED)
+        assert said.is_error
+        assert words_of(said) == "tdd_red takes a token with the right act, and this one may read alone"
+        assert (await client.call_tool("cancel", {"call": "c1"})).is_error
+    assert await stage.database.read(calls.latest) == []
+
+
+async def test_a_session_is_told_what_was_added_to_it(stage: Stage) -> None:
+    about = {"session_id": "s1", "project_root": ROOT}
+    entry = {"phase": "red", "skill": "tdd", "final_status": "pass", "file_path": "t.py", "message": "Empty."}
+    async with stage.client() as client:
+        added = data_of(await client.call_tool("session_log", {**about, **entry}))
+        read = data_of(await client.call_tool("session_log", about))
+        other = data_of(await client.call_tool("session_log", {**about, "session_id": "s2"}))
+    assert added == read
+    assert [{name: item[name] for name in entry} for item in read["entries"]] == [entry]
+    assert (read["entries"][0]["verified"], read["entries"][0]["by"]) == (False, "mcp:tester")
+    assert "### Phase: red\n- Entry: e1\n- Skill: tdd\n- Status: pass" in read["history"]
+    assert (other["entries"], other["history"]) == ([], "")
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"phase": "red"}, "skill and final_status are required to add an entry"),
+        ({"message": "x"}, "phase and skill and final_status are required to add an entry"),
+        ({"phase": "blue", "skill": "tdd", "final_status": "pass"}, "phase must be one of red|green"),
+        ({"phase": "red", "skill": "a\nb", "final_status": "pass"}, "skill is one line of at most 100"),
+    ],
+)
+async def test_an_entry_that_lacks_something_is_not_added(
+    stage: Stage, more: dict[str, str], words: str
+) -> None:
+    about = {"session_id": "s1", "project_root": ROOT}
+    async with stage.client() as client:
+        said = await client.call_tool("session_log", {**about, **more})
+        assert said.is_error
+        assert words_of(said).startswith(words)
+        assert data_of(await client.call_tool("session_log", about))["entries"] == []

@@ -1,0 +1,1 @@
+"""Overlord's own verbs, looks, resources and prompts over MCP."""
