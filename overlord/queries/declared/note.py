@@ -19,7 +19,6 @@ from overlord.queries.query import Query
 from overlord.store.knowledge import notes
 from overlord.store.knowledge.note_history import about_note
 
-
 MOST_SHOWN = 2_000
 """Characters of a document; all of it is in its file."""
 
