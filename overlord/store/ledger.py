@@ -4,6 +4,7 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from hashlib import sha256
 
 from overlord.domain.event import EventName, Json, LedgerEvent
@@ -87,6 +88,13 @@ def with_spaces(
     values = {"job": job_id, "after": after, "limit": limit}
     rows = [dict(row) for row in connection.execute(query, values)]
     return [(Entry(**{name: row[name] for name in row if name != "space"}), row["space"]) for row in rows]
+
+
+def count_lately(connection: sqlite3.Connection, name: str, actor: str, *, since: datetime) -> int:
+    """How many of the last thousand events are of a name, by somebody, after a moment."""
+    query = """SELECT count(*) FROM ledger WHERE seq > (SELECT coalesce(max(seq), 0) FROM ledger) - 1000
+               AND name = ? AND actor = ? AND at > ?"""
+    return int(connection.execute(query, (name, actor, since.isoformat())).fetchone()[0])
 
 
 def named(connection: sqlite3.Connection, names: Collection[str], *, after: int, limit: int) -> list[Entry]:

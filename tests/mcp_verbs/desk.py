@@ -9,14 +9,15 @@ from typing import TypeVar
 
 from overlord.domain.access import AccessRight
 from overlord.domain.disciplines.call import Call
+from overlord.domain.portfolio.task import TaskState
 from overlord.entrypoints.mcp.backend import Delivered
 from overlord.failpoints import Failpoint
 from overlord.settings.load import Settings, load
 from overlord.store import access, decisions, jobs, ledger
 from overlord.store.database import Database
-from overlord.store.portfolio import initiatives
+from overlord.store.portfolio import initiatives, tasks
 from overlord.verbs.calls import Ground
-from tests.portfolio import an_initiative
+from tests.portfolio import a_task, an_initiative
 from tests.records import HEAD, NOW, REPO
 from tests.stored import ask, claim, note, opened, propose
 
@@ -45,7 +46,7 @@ class Desk:
     async def read(self, act: Callable[[sqlite3.Connection], Result]) -> Result:
         return await self.database.read(act)
 
-    async def write(self, point: Failpoint, act: Callable[[sqlite3.Connection], Result]) -> Result:
+    async def write(self, point: Failpoint | str, act: Callable[[sqlite3.Connection], Result]) -> Result:
         return await self.database.write(point, act)
 
     async def wait(self, timeout_s: float) -> None:
@@ -84,6 +85,10 @@ def _fill(connection: sqlite3.Connection) -> None:
         ask(connection, jobs.get(connection, job.id), title=f"{space}#{number}: {title}")
         initiatives.add(
             connection, an_initiative(space=space, slug=f"i-{number}", key=f"i-{number}", title=title)
+        )
+        made = initiatives.every(connection)[-1]
+        tasks.add(
+            connection, a_task(initiative_id=made.id, space=space, subject=title, state=TaskState.PENDING)
         )
         note(connection, f"{title}, says {space}.", space=space)
         propose(connection, space, title=title)

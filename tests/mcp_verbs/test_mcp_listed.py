@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from overlord.domain.access import AccessRight
 from overlord.domain.disciplines.catalog import DisciplineName

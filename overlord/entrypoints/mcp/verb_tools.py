@@ -7,9 +7,9 @@ import json
 import re
 import sqlite3
 import time
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cache
 from hashlib import sha256
 from typing import Any
@@ -83,9 +83,6 @@ _MACHINES = (
     "You answer as a machine: questions of sessions, and another try where something failed that is no fault of the work. Gates, approvals,"
     " budgets and whatever else asks a person are answered by a person, in the chat, in a comment, on the page or in a terminal."
 )
-
-_refused: dict[str, deque[float]] = {}
-"""When each caller was refused lately: who tries without end is not written down without end."""
 
 log = structlog.get_logger()
 
@@ -248,10 +245,6 @@ def _known(connection: sqlite3.Connection, context: Context, given: _Given) -> _
 async def _note_refusal(backend: Backend, verb: str, reason: str) -> None:
     """Write down that somebody tried; of who tries without end, ten times a minute."""
     log.warning("mcp_refused", actor=backend.actor, verb=verb, reason=reason)
-    tried, at = _refused.setdefault(backend.actor, deque(maxlen=MOST_REFUSALS_A_MINUTE)), time.monotonic()
-    if len(tried) == MOST_REFUSALS_A_MINUTE and at - tried[0] < 60:
-        return
-    tried.append(at)
     event = LedgerEvent(
         name=EventName.PAGE_REFUSED,
         at=now(),
@@ -260,7 +253,9 @@ async def _note_refusal(backend: Backend, verb: str, reason: str) -> None:
     )
 
     def note(connection: sqlite3.Connection) -> None:
-        ledger.append(connection, event)
+        since = event.at - timedelta(minutes=1)
+        if ledger.count_lately(connection, event.name, event.actor, since=since) < MOST_REFUSALS_A_MINUTE:
+            ledger.append(connection, event)
 
     await backend.write(Failpoint.REQUEST_CARRIED_OUT, note)
 
