@@ -119,6 +119,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "contracts",
         "knowledge",
         "disciplines",
+        "training",
         "portfolio",
         "event_description",
         "conversation",

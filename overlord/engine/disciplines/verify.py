@@ -9,9 +9,9 @@ from minion.protocol import CheckReport, CheckStep, Report, SessionKind
 from overlord.domain.checks.file import ChecksFile, ChecksFileError
 from overlord.domain.disciplines.call import Call, CallStatus, Verification
 from overlord.domain.disciplines.catalog import DisciplineName
-from overlord.domain.disciplines.reading import Range, files_read
+from overlord.domain.disciplines.reading import files_read
 from overlord.domain.disciplines.verification import verify as verification_of
-from overlord.domain.disciplines.verification.seen import Needed, Seen
+from overlord.domain.disciplines.verification.seen import LineRange, Needed, Seen
 from overlord.domain.disciplines.worker_result import WorkerResult, worker_result
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
@@ -181,14 +181,14 @@ async def _contents(
 
 async def _files_read(
     parts: Parts, work: Session, files: Mapping[str, bytes]
-) -> Mapping[str, Sequence[Range]]:
+) -> Mapping[str, Sequence[LineRange]]:
     """The lines that the worker was shown of each of these files, by our own record of its tools."""
     redact = parts.current.redactor.redact
     kept = await parts.database.read(
         lambda c: [item for item in evidence_rows.exhibits(c, work.job_id) if item.session_id == work.id]
     )
 
-    def read() -> Mapping[str, Sequence[Range]]:
+    def read() -> Mapping[str, Sequence[LineRange]]:
         said = [parts.evidence.get(item.sha256) for item in kept if item.kind == TRANSCRIPT]
         lines = [line for content in said for line in content.decode(errors="replace").splitlines()]
         texts = {name: redact(content.decode(errors="replace")) for name, content in files.items()}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -21,7 +21,7 @@ from overlord.domain.text.json_text import json_text
 from overlord.errors import NotFound, Refused
 from overlord.store.ledger import Entry
 
-FORMAT = "overlord-claim-1"
+FORMAT: Final = "overlord-claim-1"
 MOST_BYTES = 64_000_000
 
 

@@ -189,7 +189,7 @@ def entry_of(call: Call, result: CallResult, *, at: datetime) -> HistoryEntry:
 def stage_of(connection: sqlite3.Connection, call: Call) -> str:
     """What it is at, in a few words that change as the work goes on: for whoever waits."""
     if call.state is not CallState.OPEN or call.job_id is None:
-        return call.state
+        return ""
     job, session = jobs.get(connection, call.job_id), sessions.live_of(connection, call.job_id)
     if job.state is JobState.QUEUED and (session is None or session.kind is SessionKind.SETUP):
         return job.reason or call.stage
