@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from overlord.domain.access import AccessRight
 from overlord.domain.disciplines.call import Call
-from overlord.entrypoints.mcp.backend import Delivered
 from overlord.domain.portfolio.task import TaskState
+from overlord.entrypoints.mcp.backend import Delivered
 from overlord.failpoints import Failpoint
 from overlord.settings.load import Settings, load
 from overlord.store import access, decisions, jobs, ledger
@@ -87,7 +87,9 @@ def _fill(connection: sqlite3.Connection) -> None:
             connection, an_initiative(space=space, slug=f"i-{number}", key=f"i-{number}", title=title)
         )
         made = initiatives.every(connection)[-1]
-        tasks.add(connection, a_task(initiative_id=made.id, space=space, subject=title, state=TaskState.PENDING))
+        tasks.add(
+            connection, a_task(initiative_id=made.id, space=space, subject=title, state=TaskState.PENDING)
+        )
         note(connection, f"{title}, says {space}.", space=space)
         propose(connection, space, title=title)
     access.create(connection, "old", AccessRight.READ, actor="cli:alice", at=NOW)

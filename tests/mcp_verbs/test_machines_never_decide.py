@@ -29,14 +29,19 @@ from overlord.verbs.right import NotAllowed
 from overlord.verbs.verb import Context
 from tests.mcp_verbs.desk import Desk
 from tests.records import NOW, REPO, contract
-from tests.stored import ask, claim, propose
+from tests.stored import ask, claim
 
 TEXTS = {Verb.ADD_BUDGET: "500000", Verb.LIMIT: "src/**", Verb.REPLY: "the second one"}
 
 
 async def asked(desk: Desk, **given: Any) -> Decision:
     """One that waits, of a job of its own, which offers every answer."""
-    values = {"verbs": tuple(Verb), "patterns": ("src/**",), "options": ("500000", "plan", "a", "b", "c"), **given}
+    values = {
+        "verbs": tuple(Verb),
+        "patterns": ("src/**",),
+        "options": ("500000", "plan", "a", "b", "c"),
+        **given,
+    }
     return await desk.write("by hand", lambda c: ask(c, claim(c, 20), **values))
 
 
