@@ -37,7 +37,7 @@ _PARAMETERS = (
     Parameter(name="message", meaning="What came of it, in one line.", required=True),
     Parameter(
         name="file_path",
-        meaning="The file it is about, relative to the repository's root; left out where there is none.",
+        meaning="The file it is about, relative to project_root; left out where there is none.",
     ),
     Parameter(
         name="runner_output",
@@ -113,7 +113,9 @@ def _relative(session: Session, path: str) -> str:
     inside = path.removeprefix(f"{session.territory.root}/")
     pure = PurePosixPath(inside)
     if pure.is_absolute() or ".." in pure.parts or not pure.parts or not inside.isprintable():
-        raise ToolError(f"file_path must be relative to the repository's root and stay in it, not {path!r}.")
+        raise ToolError(
+            f"file_path must be relative to project_root and stay in the repository, not {path!r}."
+        )
     return str(pure)
 
 

@@ -177,7 +177,7 @@ class Conversation:
             case "write_file":
                 yield f"write_file {path}"
                 yield from self._block("+ ", arguments.get("content"))
-            case "task_complete" | "task_blocked" | "ask_question":
+            case "task_complete" | "task_blocked" | "ask_question" | "give_result":
                 yield call.name
                 for key, value in arguments.items():
                     yield from (f"  {line}" for line in f"{key}: {value}".splitlines())

@@ -31,6 +31,7 @@ EVERYWHERE = (
         "list",
         "trends",
         "agents",
+        "tier",
         "search",
         "queue",
         "why",

@@ -3,7 +3,7 @@
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,17 @@ from overlord.domain.evaluation import CheckName, CheckScore
 from overlord.domain.event import EventName
 from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.job import Job
+from overlord.domain.training.finished_job import FinishedJob
+from overlord.entrypoints.training.reading import Format, Line
+from overlord.entrypoints.training.writing import write_export
 from overlord.home import Home
 from overlord.store import evidence, jobs, sessions
 from overlord.store.checks import evaluations
+from overlord.store.contracts import job_contracts
 from overlord.store.evidence import EvidenceFile, EvidenceStore
 from tests.cli.conftest import Filled, Overlord
 from tests.plumbing import commit, run
-from tests.records import NOW, a_brief, a_check, a_session
+from tests.records import NOW, a_brief, a_check, a_session, contract
 from tests.stored import claim
 
 Act = Callable[[sqlite3.Connection], None]
@@ -380,6 +384,87 @@ def test_nothing_is_written_over_and_no_link_is_followed(
     said = overlord("training", "export", "--format", "sft", "--output", str(there))
     assert said.code == 0
     assert (there.stat().st_mode & 0o777, (there / "sft.jsonl").stat().st_mode & 0o777) == (0o700, 0o600)
+
+
+def test_an_export_that_is_cut_off_leaves_nothing(tmp_path: Path) -> None:
+    job = FinishedJob(
+        id=1, space="a/b", ending="merged", has_pull=True, agent="", model="", ended_on="2026-03-02", base=""
+    )
+
+    def lines() -> Iterator[Line]:
+        yield Line(text="{}", job=job)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_export(tmp_path / "out", Format.SFT, lines(), lambda _: "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_same_record_is_written_once(tmp_path: Path) -> None:
+    job = FinishedJob(
+        id=1, space="a/b", ending="merged", has_pull=True, agent="", model="", ended_on="2026-03-02", base=""
+    )
+    made = write_export(
+        tmp_path / "out", Format.SFT, [Line(text="{}", job=job)] * 3, lambda made: f"{made.same}"
+    )
+    assert (made.records, (tmp_path / "out/README.md").read_text()) == (1, "2")
+
+
+def test_briefs_that_nobody_can_read_are_told(
+    overlord: Overlord, filled: Filled, home: Home, tmp_path: Path
+) -> None:
+    def write_rows(connection: sqlite3.Connection) -> None:
+        job = claim(connection, 1)
+        attempt(connection, home, job, 1, CheckScore.PASS, change=diff("a"))
+        sessions.mark(connection, "j1-work-1", brief='{"role": "coder"}')
+        ended(connection, job, EventName.MERGED)
+
+    filled(write_rows)
+    said = overlord("training", "export", "--format", "sft", "--output", str(tmp_path / "out"))
+    assert "1 × its brief cannot be read any more" in said.err
+
+
+def test_what_the_contract_takes_out_is_taken_out_here_too(
+    overlord: Overlord, filled: Filled, home: Home, tmp_path: Path
+) -> None:
+    def write_rows(connection: sqlite3.Connection) -> None:
+        job = claim(connection, 1, title="Customer-4711 wants slugs")
+        own = contract().model_copy(update={"redact": ("Customer-[0-9]+",)})
+        job_contracts.keep(connection, job.id, own, "tests", at=NOW)
+        attempt(connection, home, job, 1, CheckScore.PASS, change=diff("a"))
+        ended(connection, job, EventName.MERGED)
+
+    filled(write_rows)
+    overlord("training", "export", "--format", "sft", "--output", str(tmp_path / "out"))
+    [record] = read(tmp_path / "out", "sft")
+    assert record["prompt"].startswith("# [redacted] wants slugs")
+
+
+@pytest.mark.parametrize("form", ["sft", "messages"])
+def test_evidence_that_was_never_kept_is_told(
+    overlord: Overlord, filled: Filled, home: Home, tmp_path: Path, form: str
+) -> None:
+    def write_rows(connection: sqlite3.Connection) -> None:
+        story(home)(connection)
+        connection.execute("DELETE FROM evidence")
+
+    filled(write_rows)
+    said = overlord("training", "export", "--format", form, "--output", str(tmp_path / "out"))
+    what = "transcript" if form == "messages" else "diff"
+    assert f"1 × no {what} of it was kept" in said.err
+
+
+def test_a_job_of_which_nothing_passed_has_no_conversation(
+    overlord: Overlord, filled: Filled, home: Home, tmp_path: Path
+) -> None:
+    def write_rows(connection: sqlite3.Connection) -> None:
+        job = claim(connection, 1)
+        attempt(connection, home, job, 1, CheckScore.FAIL, change=diff("a"), transcript=TRANSCRIPT)
+        ended(connection, job, EventName.MERGED)
+
+    filled(write_rows)
+    said = overlord("training", "export", "--format", "messages", "--output", str(tmp_path / "out"))
+    assert "1 × no work of its job passed the checks" in said.err
 
 
 def test_without_a_state_it_says_what_to_do(overlord: Overlord, tmp_path: Path) -> None:

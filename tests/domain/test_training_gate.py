@@ -273,6 +273,10 @@ def test_an_identifier_counts_where_it_says_which_project_it_is_of(identifier: s
     )
 
 
+def test_names_without_a_letter_are_no_words() -> None:
+    assert project_words(["_/_", "-", ""]).found_in("_/_ - \\ .") is None
+
+
 def test_lines_that_are_no_records_are_dropped_and_the_others_kept() -> None:
     found = outcome(SFT, sft=b'{"prompt": "x"\n[1]\n{"prompt": "x"}\n\n\xff\n' + lines(sft()))
     assert found.counts[RecordKind.SFT] == 1

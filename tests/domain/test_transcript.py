@@ -214,3 +214,13 @@ KEYS = ["at", "messages", "reply", "usage", "cost_usd", "trouble", "model", "too
 def test_whatever_a_line_holds_is_drawn_or_left_out(data: dict[str, Any]) -> None:
     drawn(json.dumps(data))
     failed_edits(exchange for exchange in [exchange_of(json.dumps(data))] if exchange is not None)
+
+
+def test_the_result_of_a_discipline_is_read_line_by_line() -> None:
+    found = drawn(line(("a", "give_result", {"status": "fail", "runner_output": "CRITICAL: a\nWARNING: b"})))
+    assert found.splitlines()[1:] == [
+        "  give_result",
+        "    status: fail",
+        "    runner_output: CRITICAL: a",
+        "    WARNING: b",
+    ]

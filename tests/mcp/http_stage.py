@@ -63,7 +63,11 @@ class HttpStage:
         """In the engine's place."""
         parts = self.world.overlord.parts
         result = CallResult(
-            status=CallStatus.PASS, phase=call.kind.phase, skill=call.kind.skill, verified=True, why="It fails."
+            status=CallStatus.PASS,
+            phase=call.kind.phase,
+            skill=call.kind.skill,
+            verified=True,
+            why="It fails.",
         )
         digest = parts.evidence.put(patch) if patch else ""
         at = datetime.now(UTC)

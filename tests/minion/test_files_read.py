@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from minion.protocol import Limits
-from overlord.domain.disciplines.reading import Range, files_read, is_whole
+from overlord.domain.disciplines.reading import LineRange, files_read, is_whole
 from overlord.domain.text.redaction import Redactor
 from overlord.home import Home
 from overlord.session_api.transcript import Transcripts
@@ -17,7 +17,7 @@ from tests.minion.session_api import SessionApi, call, message
 
 MakeDoor = Callable[..., SessionApi]
 Run = Callable[..., int]
-Ranges = tuple[Range, ...]
+Ranges = tuple[LineRange, ...]
 
 LONG = "".join(f"value_{number} = {number}\n" for number in range(1, 1_001))
 FILES = {

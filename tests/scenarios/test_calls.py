@@ -7,6 +7,7 @@ from typing import Any
 from overlord.domain.disciplines.call import CallResult, CallState, CallStatus
 from overlord.domain.event import EventName
 from overlord.domain.job import JobState
+from overlord.domain.knowledge.note import NoteState
 from overlord.embedded.play import edit, give_result, read, say, write
 from overlord.failpoints import Failpoint
 from overlord.store import jobs
@@ -27,6 +28,7 @@ SESSION = "sess-1"
 
 
 async def result_of(world: MemoryWorld, discipline: str, *turns: Any, **arguments: Any) -> CallResult:
+    world.model.forget()  # two calls may be asked in the same words
     world.model_will(*turns)
     call = await called(world, discipline, **arguments)
     assert call.result is not None, call
@@ -235,7 +237,7 @@ async def test_a_retrospective_becomes_drafts_that_cite_what_is_there() -> None:
             session_id=SESSION,
         )
         assert good.verified, good
-        [draft] = await world.read(lambda c: notes.listed(c, space=REPO))
+        [draft] = await world.read(lambda c: notes.listed(c, NoteState.DRAFT, space=REPO))
         assert (draft.text, draft.actor) == (note["text"], ACTOR)
         invented = {**note, "evidence": ["e99"]}
         bad = await result_of(
@@ -245,7 +247,7 @@ async def test_a_retrospective_becomes_drafts_that_cite_what_is_there() -> None:
             session_id=SESSION,
         )
         assert not bad.verified, bad
-        assert len(await world.read(lambda c: notes.listed(c, space=REPO))) == 1
+        assert len(await world.read(lambda c: notes.listed(c, NoteState.DRAFT, space=REPO))) == 1
 
 
 async def test_the_trainer_is_a_reader_and_then_a_writer() -> None:
@@ -268,10 +270,13 @@ async def test_the_trainer_is_a_reader_and_then_a_writer() -> None:
         }
         record = {name: pair[name] for name in ("prompt", "completion")}
         asked = len(world.model.requests)
+        world.model_will(
+            give_result(runner_output=json.dumps([pair]), message="1 sft candidate found"),
+            when="role: reader",
+        )
         made = await result_of(
             world,
             "trainer",
-            give_result(runner_output=json.dumps([pair]), message="1 sft candidate found"),
             write(f"training-data/sft/{SESSION}.jsonl", json.dumps(record) + "\n"),
             give_result(message="1 sft pair written"),
             session_id=SESSION,

@@ -39,6 +39,16 @@ class Price:
             cache_write_nusd=None if cache_write_usd is None else round(cache_write_usd * NANO),
         )
 
+    @property
+    def input_usd(self) -> float:
+        """Per million tokens that are sent."""
+        return self.input_nusd / NANO
+
+    @property
+    def output_usd(self) -> float:
+        """Per million tokens that come back."""
+        return self.output_nusd / NANO
+
     def cost_nusd(self, usage: TokenUsage) -> int:
         """What one exchange costs, rounded up."""
         cached = min(usage.cached, usage.prompt)

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 from overlord.domain.transcript import Call, exchange_of
 
-Range = tuple[int, int]
+LineRange = tuple[int, int]
 """The first line and the last one, counted from 1."""
 
 _NUMBERED = re.compile(r"\s{0,10}0{0,9}([1-9]\d{0,8})(?:\t|→|\||:)( ?)(.*)", re.DOTALL)
@@ -22,7 +22,7 @@ _TAIL = re.compile(r"\btail\s+-n\s{0,4}\+(\d{1,9})\b")
 _LAST = 10**9
 
 
-def files_read(lines: Iterable[str], files: Mapping[str, str]) -> Mapping[str, tuple[Range, ...]]:
+def files_read(lines: Iterable[str], files: Mapping[str, str]) -> Mapping[str, tuple[LineRange, ...]]:
     """The lines that the model was shown of each of the files, whose texts are given as they were and as a transcript has them, which
     is redacted."""
     wanted = [_File(path, text) for path, text in files.items()]
@@ -42,7 +42,7 @@ def files_read(lines: Iterable[str], files: Mapping[str, str]) -> Mapping[str, t
     return {file.path: file.ranges for file in wanted}
 
 
-def is_whole(ranges: tuple[Range, ...], text: str) -> bool:
+def is_whole(ranges: tuple[LineRange, ...], text: str) -> bool:
     """Whether the lines are all that a file has."""
     count = len(lines_of(text))
     return not count or ranges == ((1, count),)
@@ -99,8 +99,8 @@ class _File:
         self._seen: set[int] = set()
 
     @property
-    def ranges(self) -> tuple[Range, ...]:
-        found: list[Range] = []
+    def ranges(self) -> tuple[LineRange, ...]:
+        found: list[LineRange] = []
         for number in sorted(self._seen):
             if found and found[-1][1] == number - 1:
                 found[-1] = (found[-1][0], number)

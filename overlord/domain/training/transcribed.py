@@ -24,13 +24,11 @@ def conversations(transcript: bytes) -> Iterator[list[Message]]:
             continue
         same = found.get("same")
         same = same if isinstance(same, int) and 0 <= same <= len(said) else 0
-        if same < len(said) and reply is not None:
+        if same < len(said):
             yield from _whole(said, reply)
-        messages = found["messages"]
-        said = [*said[:same], *messages]
-        reply = found["reply"] if isinstance(found.get("reply"), dict) else reply
-    if reply is not None:
-        yield from _whole(said, reply)
+        said = [*said[:same], *found["messages"]]
+        reply = found.get("reply")
+    yield from _whole(said, reply)
 
 
 def _line(line: bytes) -> dict[str, Any] | None:
@@ -42,18 +40,25 @@ def _line(line: bytes) -> dict[str, Any] | None:
     return value if is_one else None
 
 
-def _whole(said: list[Any], reply: Mapping[str, Any]) -> Iterator[list[Message]]:
+def _whole(said: list[Any], reply: object) -> Iterator[list[Message]]:
+    """A conversation up to the model's last word; none where it said nothing."""
     names = dict[str, str]()
-    messages = [found for item in [*said, reply] if (found := _message(item, names)) is not None]
-    if any(message["role"] == "assistant" for message in messages):
+    messages = [found for item in [*said, _reply(reply)] if (found := _message(item, names)) is not None]
+    while messages and messages[-1]["role"] != "assistant":
+        messages.pop()
+    if messages:
         yield messages
+
+
+def _reply(reply: object) -> object:
+    return {**reply, "role": "assistant"} if isinstance(reply, dict) else None
 
 
 def _message(item: object, names: dict[str, str]) -> Message | None:
     """One message with the keys that TRL has, and no other; `names` are the tools that were called so far."""
     if not isinstance(item, dict):
         return None
-    role = "assistant" if "role" not in item else str(item["role"])
+    role = str(item.get("role"))
     role = "system" if role == "developer" else role
     if role not in ROLES:
         return None

@@ -9,12 +9,13 @@ from minion.protocol import CheckReport, CheckStep, Report, SessionKind
 from overlord.domain.checks.file import ChecksFile, ChecksFileError
 from overlord.domain.disciplines.call import Call, CallStatus, Verification
 from overlord.domain.disciplines.catalog import DisciplineName
-from overlord.domain.disciplines.reading import LineRange, files_read
+from overlord.domain.disciplines.reading import files_read
 from overlord.domain.disciplines.verification import verify as verification_of
-from overlord.domain.disciplines.verification.seen import Needed, Seen
+from overlord.domain.disciplines.verification.seen import LineRange, Needed, Seen
 from overlord.domain.disciplines.worker_result import WorkerResult, worker_result
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
+from overlord.domain.retention_item import TRANSCRIPT
 from overlord.domain.session import MAX_LOSSES, EndKind, Session, SessionState
 from overlord.engine.disciplines import answer, retrospective, trainer
 from overlord.engine.disciplines.answer import Worked
@@ -26,6 +27,7 @@ from overlord.engine.sessions.environment import EnvironmentFailed
 from overlord.engine.sessions.evaluation_input import checks_of
 from overlord.errors import RunnerRefused
 from overlord.failpoints import Failpoint
+from overlord.store import evidence as evidence_rows
 from overlord.store import jobs, sessions
 from overlord.store.disciplines import calls, history
 
@@ -131,11 +133,11 @@ async def _judge(  # noqa: PLR0917
         checks=await _checks(parts, job),
         report=report if isinstance(report, CheckReport) else None,
         ending=over.ending if over is not None else None,
-        files_read=await _files_read(parts, work) if call.discipline is DisciplineName.REVIEW else {},
         entries=[entry.ref for entry in entries],
     )
     base, head = await _contents(parts, job, verification_of.needed(call.discipline, seen))
-    seen = replace(seen, base=base, head=head)
+    read = await _files_read(parts, work, base) if call.discipline is DisciplineName.REVIEW else {}
+    seen = replace(seen, base=base, head=head, files_read=read)
     verification = await asyncio.to_thread(verification_of.judge, call.discipline, seen)
     if call.discipline is DisciplineName.RETROSPECTIVE:
         found = await retrospective.kept(parts, job, call, found, entries, verification)
@@ -145,7 +147,12 @@ async def _judge(  # noqa: PLR0917
         file_path=found.file_path,
         runner_output=found.runner_output or verification.output,
         verification=verification,
-        details={"runs": _runs(seen.report), "worker": asdict(found), "dropped": list(work.dropped)},
+        details={
+            "steps": [asdict(item) for item in await _steps(parts, job, call)],
+            "runs": _runs(seen.report),
+            "worker": asdict(found),
+            "dropped": list(work.dropped),
+        },
     )
     return await answer.end(parts, job, call, worked, over=over)
 
@@ -172,15 +179,19 @@ async def _contents(
     return base, head
 
 
-async def _files_read(parts: Parts, work: Session) -> Mapping[str, Sequence[LineRange]]:
-    """What the worker was shown of each file, by our own record of its tools."""
+async def _files_read(
+    parts: Parts, work: Session, files: Mapping[str, bytes]
+) -> Mapping[str, Sequence[LineRange]]:
+    """The lines that the worker was shown of each of these files, by our own record of its tools."""
+    redact = parts.current.redactor.redact
+    kept = await parts.database.read(
+        lambda c: [item for item in evidence_rows.exhibits(c, work.job_id) if item.session_id == work.id]
+    )
 
     def read() -> Mapping[str, Sequence[LineRange]]:
-        path = parts.home.transcript(work.id)
-        return (
-            files_read(path.read_text(encoding="utf-8", errors="replace").splitlines())
-            if path.exists()
-            else {}
-        )
+        said = [parts.evidence.get(item.sha256) for item in kept if item.kind == TRANSCRIPT]
+        lines = [line for content in said for line in content.decode(errors="replace").splitlines()]
+        texts = {name: redact(content.decode(errors="replace")) for name, content in files.items()}
+        return files_read(lines, texts)
 
     return await asyncio.to_thread(read)

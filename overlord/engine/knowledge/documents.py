@@ -106,8 +106,12 @@ def _look_at(
 
 def _mark(tree: FileTree, path: str, note: Note | None) -> str:
     """What changes with the file, and with its row."""
-    row = f"{note.id} {note.updated_at.isoformat()}" if note is not None else ""
-    return f"{tree.mark(path)}/{row}"
+    return f"{tree.mark(path)}/{_signature(note) if note is not None else ''}"
+
+
+def _signature(note: Note) -> str:
+    said = digest_of(f"{note.kind}\0{note.tags}\0{note.text}".encode())[:16]
+    return f"{note.id} {note.updated_at.isoformat()} {said}"
 
 
 async def _bring_in_line(parts: Parts, tree: FileTree, found: _Found) -> None:
@@ -159,7 +163,7 @@ def _take(connection: sqlite3.Connection, *, found: _Found, said: DocumentText, 
     """Change the row by what a person wrote, or make one. What Overlord changed since, which the person's words go before, is a draft."""
     actor, row = f"file:{found.path}", KnownFile(path=found.path, digest=found.digest, read_at=at)
     files.put(connection, row)
-    [there] = passages.documents(connection, found.space, found.name, NoteState.ACTIVE)[:1] or [None]
+    there = next(iter(passages.documents(connection, found.space, found.name, NoteState.ACTIVE)), None)
     if there is None:
         return notes.add(connection, _new(found, said, actor=actor, at=at))
     if there.text != said.text and found.before is not None and _changed_since(found, there):
@@ -182,7 +186,7 @@ def _take(connection: sqlite3.Connection, *, found: _Found, said: DocumentText, 
 def _changed_since(found: _Found, there: Note) -> bool:
     """Whether a row has changed since its file was last written."""
     was = found.before.mark.rpartition("/")[2] if found.before is not None else ""
-    return was != f"{there.id} {there.updated_at.isoformat()}"
+    return was != _signature(there)
 
 
 def _new(found: _Found, said: DocumentText, *, actor: str, at: datetime) -> Note:

@@ -24,7 +24,6 @@ from overlord.errors import OverlordError
 
 if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
     from overlord.entrypoints.mcp.server import Context
 
@@ -77,7 +76,9 @@ class _Endpoint:
         """Raises Problem."""
         check_address(self._site, request)
         if not self._site.running.parts.settings.disciplines.http:
-            raise Problem(404, "not-found", "MCP is not served here: `disciplines.http` in overlord.yaml is false")
+            raise Problem(
+                404, "not-found", "MCP is not served here: `disciplines.http` in overlord.yaml is false"
+            )
         check_length(request, MOST_BYTES)
         return await bearer_of(self._site, request)
 

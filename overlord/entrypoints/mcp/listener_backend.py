@@ -32,7 +32,9 @@ class ListenerBackend:
         self._site, self._visitor = site, visitor
         self._seen = site.running.watchers.count
         self.actor = visitor.actor
-        self.right = max((right for right in AccessRight if OF_TOKEN[right] <= visitor.right), key=OF_TOKEN.__getitem__)
+        self.right = max(
+            (right for right in AccessRight if OF_TOKEN[right] <= visitor.right), key=OF_TOKEN.__getitem__
+        )
 
     @property
     def settings(self) -> Settings:
@@ -65,7 +67,9 @@ class ListenerBackend:
         known = {space.casefold(): space for space in self.settings.repositories}
         space = known.get(name.casefold())
         if space is None or not self.reaches(space):
-            raise Refused(f"there is no repository {visible(name)[:100]!r} here, or it is not yours to see; {FORM}")
+            raise Refused(
+                f"there is no repository {visible(name)[:100]!r} here, or it is not yours to see; {FORM}"
+            )
         if at and not _is_branch(branch):
             raise Refused(f"{visible(branch)[:100]!r} is no name of a branch; {FORM}")
         return await self._ground(RepositoryName(space), branch)
@@ -75,7 +79,9 @@ class ListenerBackend:
         found = await self.read(lambda c: calls.of_session(c, "", session_key)) if session_key else []
         last = next((call for call in reversed(found) if self.reaches(call.space)), None)
         if last is None or last.space not in self.settings.repositories:
-            raise Refused("project_root is required: this session has no call yet that says which repository it is about")
+            raise Refused(
+                "project_root is required: this session has no call yet that says which repository it is about"
+            )
         return await self._ground(last.space, last.branch)
 
     async def _ground(self, space: RepositoryName, branch: str) -> Ground:
@@ -94,7 +100,8 @@ class ListenerBackend:
         except StoreError as error:
             return Delivered(why_not=f"The patch cannot be given: {error}.")
         return Delivered(
-            patch=content.decode(errors="replace"), why_not=NO_FILES if apply else "The call said apply: false."
+            patch=content.decode(errors="replace"),
+            why_not=NO_FILES if apply else "The call said apply: false.",
         )
 
 

@@ -53,7 +53,7 @@ def check_free(place: Path) -> None:
         raise Refused(f"{place} is there already and not empty; name another directory with --output")
 
 
-def write(
+def write_export(
     place: Path, form: Format, lines: Iterable[Line | LeftOut], card: Callable[[Export], str]
 ) -> Export:
     """Write all of it. Raises Refused where that cannot be done, NotFound where there is no record; then nothing is left of it."""

@@ -72,6 +72,9 @@ class NoteView:
     reason: str
     contradicted_by: str
     promoted_from: str
+    document: str
+    """The name of its file, where it is a document."""
+    tags: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +119,8 @@ def note_view(note: LearnedNote) -> NoteView:
         reason=note.reason,
         contradicted_by=note.contradicted_by,
         promoted_from=f"n{note.promoted_from}" if note.promoted_from else "",
+        document=note.document,
+        tags=note.tags,
     )
 
 
@@ -137,7 +142,13 @@ def _read(look: Look, arguments: OfKnowledge) -> Knowledge:
     kind = NoteKind(arguments.kind) if arguments.kind else None
     if arguments.words.strip():
         found: Sequence[LearnedNote] = notes.search(
-            look.connection, arguments.words, space=space, kind=kind, states=(state,), limit=MOST + 1
+            look.connection,
+            arguments.words,
+            space=space,
+            kind=kind,
+            states=(state,),
+            documents=True,
+            limit=MOST + 1,
         )
     else:
         found = notes.listed(look.connection, state, space=space, kind=kind, limit=MOST + 1)
@@ -173,12 +184,13 @@ def _nothing(found: Knowledge) -> str:
 
 def _row(item: NoteView, at: datetime) -> tuple[tuple[Span, ...], ...]:
     doubt = f" (contradicted by {words(item.contradicted_by)})" if item.contradicted_by else ""
+    named = f"{item.document}: " if item.document else ""
     asked = f"{words(item.question, _TEXT)} " if item.question and item.question not in item.text else ""
     return (
         (Bold(item.ref),),
         (item.kind,),
         (item.space or "all",),
-        (f"{asked}{words(item.text, _TEXT)}{doubt}",),
+        (f"{named}{asked}{words(item.text, _TEXT)}{doubt}",),
         (words(item.source),),
         (since(item.updated_at, at),),
     )
@@ -209,6 +221,8 @@ def _csv(found: Knowledge) -> Iterator[Sequence[Cell]]:
 
 
 def _cell(value: object) -> str:
+    if isinstance(value, tuple):
+        return " ".join(map(str, value))
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 

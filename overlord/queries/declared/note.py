@@ -10,6 +10,7 @@ from overlord.domain.chat.lines import happened, words
 from overlord.domain.conversation.knowledge_argument import NoteArgument, number_of
 from overlord.domain.event_description import describe_event
 from overlord.domain.knowledge.note import NoteState
+from overlord.domain.portfolio.files import layout
 from overlord.domain.view.span import Span
 from overlord.domain.view.view import Action, Actions, Bullets, Fields, Heading, Part, Quote, View
 from overlord.queries.declared.knowledge import NoteView, note_view
@@ -17,6 +18,9 @@ from overlord.queries.look import Look
 from overlord.queries.query import Query
 from overlord.store.knowledge import notes
 from overlord.store.knowledge.note_history import about_note
+
+MOST_SHOWN = 2_000
+"""Characters of a document; all of it is in its file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +70,8 @@ def _view(_look: Look, found: NoteStory) -> View:
 def _parts(found: NoteStory) -> Iterator[Part]:
     note = found.note
     yield Heading(f"Note {note.ref}: a {note.kind} of {note.space or 'all repositories'}")
-    yield Quote(note.text)
+    shown = note.text[:MOST_SHOWN]
+    yield Quote(shown if shown == note.text else f"{shown} …")
     yield Fields(tuple(_fields(note)))
     yield Bullets(tuple(happened(item.at, f"{item.what} ({item.actor})") for item in found.history))
     yield Actions(tuple(_actions(note)))
@@ -75,6 +80,8 @@ def _parts(found: NoteStory) -> Iterator[Part]:
 def _fields(note: NoteView) -> Iterator[tuple[str, tuple[Span, ...]]]:
     told = (
         ("state", f"{note.state}{f': {note.reason}' if note.reason else ''}"),
+        ("file", file_of(note) if note.document else ""),
+        ("tags", ", ".join(note.tags)),
         ("answers", note.question),
         ("counts while", note.check),
         ("from", note.source),
@@ -83,6 +90,12 @@ def _fields(note: NoteView) -> Iterator[tuple[str, tuple[Span, ...]]]:
         ("contradicted by", note.contradicted_by),
     )
     yield from ((name, (words(value, 500),)) for name, value in told if value)
+
+
+def file_of(note: NoteView) -> str:
+    """Where a document stands, from the top of OVERLORD_HOME, once it counts."""
+    path = layout.document(note.space, note.document)
+    return path if note.state == NoteState.ACTIVE else f"{path}, once it counts"
 
 
 def _actions(note: NoteView) -> Iterator[Action]:

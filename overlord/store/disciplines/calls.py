@@ -14,7 +14,7 @@ from overlord.store import jobs, ledger, sessions
 from overlord.store.disciplines import history
 from overlord.store.rows import adapter, insert, select, update
 
-LIFETIME = timedelta(hours=24)
+LIFETIME = timedelta(hours=6)
 """The longest that a call may take, whatever holds it up."""
 MOST_OPEN = 20
 """Calls in one repository at once."""
@@ -189,7 +189,7 @@ def entry_of(call: Call, result: CallResult, *, at: datetime) -> HistoryEntry:
 def stage_of(connection: sqlite3.Connection, call: Call) -> str:
     """What it is at, in a few words that change as the work goes on: for whoever waits."""
     if call.state is not CallState.OPEN or call.job_id is None:
-        return call.state
+        return ""
     job, session = jobs.get(connection, call.job_id), sessions.live_of(connection, call.job_id)
     if job.state is JobState.QUEUED and (session is None or session.kind is SessionKind.SETUP):
         return job.reason or call.stage

@@ -27,7 +27,12 @@ def found(connection: sqlite3.Connection, wanted: Wanted, *, limit: int) -> list
     """Those with the words, the best first; without words, the newest first."""
     if wanted.words.strip():
         best = notes.search(
-            connection, wanted.words, kind=wanted.kind, states=(wanted.state,), limit=MOST_SEARCHED
+            connection,
+            wanted.words,
+            kind=wanted.kind,
+            states=(wanted.state,),
+            documents=True,
+            limit=MOST_SEARCHED,
         )
         return [note for note in best if wanted.spaces is None or note.space in wanted.spaces][:limit]
     where, arguments = ["state = ?"], list[object]([str(wanted.state)])

@@ -50,6 +50,8 @@ DISCIPLINES = (
         UPDATE calls SET state = 'cancelled', stage = '', ended_at = NEW.updated_at
         WHERE id = -NEW.issue_number AND state = 'open';
         END""",
+    # When a model answered last, of years of exchanges.
+    "CREATE INDEX exchanges_of_model ON exchanges (model, status)",
     # Knowledge that is longer than a note is a document, found by its name and its tags too.
     "ALTER TABLE notes ADD COLUMN document TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE notes ADD COLUMN tags TEXT NOT NULL DEFAULT '[]'",

@@ -14,7 +14,7 @@ from overlord.entrypoints.cli.commands.state import Repo
 from overlord.entrypoints.cli.option import Json
 from overlord.entrypoints.terminal.show import as_json, show_text
 from overlord.entrypoints.training.reading import Format, Reader
-from overlord.entrypoints.training.writing import CARD, Export, check_free, write
+from overlord.entrypoints.training.writing import CARD, Export, check_free, write_export
 from overlord.errors import OverlordError
 
 app = typer.Typer(help="Training data from jobs that ended.", no_args_is_help=True)
@@ -69,7 +69,7 @@ def export(
             redactor=Redactor(settings.secrets()),
             format=form,
         )
-        made = write(place, form, reader.lines(since=day, space=space), card.text)
+        made = write_export(place, form, reader.lines(since=day, space=space), card.text)
     _show(place, made, json=json)
 
 

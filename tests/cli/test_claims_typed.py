@@ -1,0 +1,234 @@
+"""`overlord call export|verify|trailers`: a stranger checks what calls came to, and what was changed since is found."""
+
+import json
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minion.protocol import CheckStep, StepOutcome, StepResult, Tree
+from overlord.domain.disciplines.call import Call
+from overlord.domain.text.json_text import json_text
+from overlord.store import evidence
+from overlord.store.disciplines import calls
+from overlord.store.evidence import EvidenceFile, EvidenceStore
+from tests.called_rows import VERIFIED, ended_call, open_call
+from tests.cli.conftest import Filled, Overlord
+from tests.records import later
+
+CALC, FIXED = "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return a + b\n"
+TEST = "from calc import add\n\nassert add(1, 1) == 2\n"
+COMMAND = ("python3", "test_calc.py")
+
+
+@dataclass(frozen=True)
+class Story:
+    """A project in which a test was written, and then made to pass, each by a call."""
+
+    root: Path
+    start: str
+    red: str
+    green: str
+
+    def git(self, *words: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(self.root), *words], check=True, capture_output=True, text=True
+        )
+        return done.stdout
+
+    def patch(self, base: str, head: str) -> bytes:
+        return self.git("diff", "--binary", "--full-index", "--no-renames", base, head).encode()
+
+    def tree(self, commit: str) -> str:
+        return self.git("rev-parse", f"{commit}^{{tree}}").strip()
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Story:
+    root = tmp_path / "calc"
+    root.mkdir()
+    made = Story(root=root, start="", red="", green="")
+    made.git("init", "--quiet")
+    commits = []
+    for name, text in (("calc.py", CALC), ("test_calc.py", TEST), ("calc.py", FIXED)):
+        (root / name).write_text(text)
+        made.git("add", "--all")
+        made.git("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", name)
+        commits.append(made.git("rev-parse", "HEAD").strip())
+    return replace(made, start=commits[0], red=commits[1], green=commits[2])
+
+
+def keep(connection: sqlite3.Connection, files: EvidenceStore, call: Call, kind: str, content: bytes) -> str:
+    digest = files.put(content)
+    assert call.job_id is not None
+    made = EvidenceFile(
+        job_id=call.job_id, session_id=None, kind=kind, sha256=digest, size=len(content), at=later(100)
+    )
+    evidence.record(connection, made)
+    return digest
+
+
+def call_of(story: Story, base: str, head: str, *steps: tuple[CheckStep, int]) -> Callable[..., None]:
+    """What the engine leaves of a call that changed one commit's files into another's."""
+
+    def write(connection: sqlite3.Connection, files: EvidenceStore) -> None:
+        call = open_call(connection)
+        result = replace(VERIFIED, base_tree=story.tree(base), head_tree=story.tree(head))
+        runs = [StepResult(name=step.name, outcome=StepOutcome.RAN, exit_code=code) for step, code in steps]
+        said: dict[str, Any] = {
+            "call": call.ref,
+            "discipline": call.discipline,
+            "space": call.space,
+            "arguments": dict(call.arguments),
+            "base_tree": result.base_tree,
+            "head_tree": result.head_tree,
+            "verification": {"verified": True, "why": result.why},
+            "steps": [asdict(step) for step, _ in steps],
+            "runs": [asdict(run) for run in runs],
+        }
+        found = keep(connection, files, call, "verification", json_text(said).encode())
+        patch = keep(connection, files, call, "patch", story.patch(base, head))
+        calls.end(connection, call, replace(result, evidence=found), patch=patch, at=later(120))
+        open_call(connection)  # other work, of which a claim tells nothing
+
+    return write
+
+
+@pytest.fixture
+def claims(story: Story, overlord: Overlord, filled: Filled, tmp_path: Path) -> list[str]:
+    """Files with the claims of both calls."""
+    head, before = (
+        CheckStep(name="head", command=COMMAND),
+        CheckStep(name="base", tree=Tree.BASE, command=COMMAND),
+    )
+    without = CheckStep(name="without", command=COMMAND, restore=("calc.py",))
+    red = call_of(story, story.start, story.red, (head, 1))
+    green = call_of(story, story.red, story.green, (before, 1), (head, 0), (without, 1))
+
+    home = filled(lambda connection: None)
+    files = EvidenceStore(home.evidence)
+
+    def write(connection: sqlite3.Connection) -> None:
+        red(connection, files)
+        green(connection, files)
+
+    filled(write)
+    places = [str(tmp_path / "red.json"), str(tmp_path / "green.json")]
+    for ref, place in zip(("c1", "c3"), places, strict=True):
+        said = overlord("call", "export", ref, "--output", place)
+        assert said.code == 0, said.err
+    return places
+
+
+def test_a_claim_holds_by_itself(overlord: Overlord, claims: list[str]) -> None:
+    said = overlord("call", "verify", *claims)
+    assert said.code == 0, said.out + said.err
+    assert "c1: 2 files of evidence, each as its digest says." in said.out
+    assert "agree that it is verified: The new test fails for an assertion." in said.out
+    assert "are of other work" not in said.out.splitlines()[2]
+    assert overlord("call", "verify", "c1").code == 0
+    assert overlord("call", "export", "c1").out == Path(claims[0]).read_text()
+
+
+def test_a_claim_says_nothing_of_other_work(overlord: Overlord, filled: Filled, claims: list[str]) -> None:
+    del claims
+
+    def write(connection: sqlite3.Connection) -> None:
+        one, other = open_call(connection), open_call(connection, session_key="secret-work")
+        calls.end(connection, other, VERIFIED, patch="", at=later(130))
+        calls.end(connection, one, VERIFIED, patch="", at=later(140))
+
+    filled(write)
+    said = overlord("call", "export", "c5").out
+    assert "secret-work" not in said
+    assert sum(event["event"] is None for event in json.loads(said)["ledger"]) == 2
+
+
+TAMPERED = {
+    "the change": (
+        lambda claim: claim["evidence"][1].update(content="diff --git a/x b/x\n"),
+        "is not what its digest",
+    ),
+    "the finding": (lambda claim: claim["result"].update(why="It holds."), "say different things: reason"),
+    "the arguments": (
+        lambda claim: claim["call"]["arguments"].update(spec="less"),
+        "different things: arguments",
+    ),
+    "an event": (
+        lambda claim: claim["ledger"][0]["event"].update(actor="mcp:bob"),
+        "Event 1 of the ledger was changed",
+    ),
+    "an event is left out": (lambda claim: claim["ledger"].pop(0), "does not begin with the call"),
+    "the head": (lambda claim: claim.update(ledger_head="0" * 64), "head is not the event"),
+    "the evidence": (lambda claim: claim["evidence"].pop(0), "is not in the claim"),
+}
+
+
+@pytest.mark.parametrize("what", TAMPERED)
+def test_what_was_changed_since_is_found(overlord: Overlord, claims: list[str], what: str) -> None:
+    change, told = TAMPERED[what]
+    claim = json.loads(Path(claims[0]).read_text())
+    change(claim)
+    Path(claims[0]).write_text(json.dumps(claim))
+    said = overlord("call", "verify", claims[0], "--json")
+    checks = json.loads(said.out)
+    assert said.code == 1 and not checks["holds"]
+    assert told in " ".join(item["text"] for item in checks["checks"] if not item["holds"])
+
+
+def test_a_commit_holds_what_was_written(overlord: Overlord, story: Story, claims: list[str]) -> None:
+    place = ("--checkout", str(story.root))
+    said = overlord("call", "verify", *claims, *place, "--commit", story.green)
+    assert said.code == 0 and "is the one that c3 left, file by file" in said.out
+    (story.root / "README.md").write_text("More.\n")
+    story.git("add", "--all")
+    story.git("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "more")
+    said = overlord("call", "verify", *claims, *place, "--commit", "HEAD")
+    assert said.code == 0 and "holds 1 file as it left them" in said.out
+    said = overlord("call", "verify", *claims, *place, "--commit", story.red)
+    assert said.code == 1 and "does not hold what it wrote: calc.py" in said.out
+    assert overlord("call", "verify", *claims, *place, "--commit", "nowhere").code == 4
+
+
+def test_recorded_commands_are_run_again(overlord: Overlord, story: Story, claims: list[str]) -> None:
+    words = ("call", "verify", *claims, "--checkout", str(story.root), "--commit", story.green, "--rerun")
+    said = overlord(*words)
+    assert said.code == 5 and "python3 test_calc.py" in said.out and "add --yes" in said.err
+    said = overlord(*words, "--yes")
+    assert said.code == 0, said.out
+    assert "c3: `python3 test_calc.py` on the files after it ended with 0, as was recorded." in said.out
+    assert "c3: `python3 test_calc.py` on the files before it ended with 1, as was recorded." in said.out
+    assert "c1: `python3 test_calc.py` on the files after it ended with 1, as was recorded." in said.out
+    assert story.git("status", "--porcelain") == ""
+
+
+def test_a_command_that_ends_otherwise_is_told(overlord: Overlord, story: Story, claims: list[str]) -> None:
+    place = ("--checkout", str(story.root), "--commit", story.green, "--rerun", "--yes")
+    said = overlord("call", "verify", claims[0], *place)  # without the later claim, its code is there already
+    assert said.code == 1 and "ended with 0, and 1 was recorded" in said.out
+
+
+def test_trailers_name_what_can_be_checked(overlord: Overlord, claims: list[str]) -> None:
+    del claims
+    first, second = overlord("call", "trailers", "c1", "c3").out.splitlines()
+    assert first.startswith("Overlord-Call: c1 tdd_red verified sha256:") and len(first.split(":")[-1]) == 64
+    assert second.startswith("Overlord-Call: c3 tdd_red verified sha256:")
+
+
+def test_bad_input_is_refused(overlord: Overlord, filled: Filled, tmp_path: Path) -> None:
+    filled(lambda connection: [open_call(connection), ended_call(connection)])
+    said = overlord("call", "export", "c1")
+    assert said.code == 5 and "c1 has not ended: there is nothing to claim" in said.err
+    assert overlord("call", "export", "c9").code == 4
+    assert overlord("call", "verify", str(tmp_path / "none.json")).code == 4
+    for content in (b"", b"{}", b"[1]", b"\xff", b'{"format": "overlord-claim-2"}', b"[" * 100_000):
+        (tmp_path / "bad.json").write_bytes(content)
+        said = overlord("call", "verify", str(tmp_path / "bad.json"))
+        assert said.code == 5 and "is no claim that can be read" in said.err
+    (tmp_path / "there.json").write_text("mine")
+    said = overlord("call", "export", "c2", "--output", str(tmp_path / "there.json"))
+    assert said.code == 5 and (tmp_path / "there.json").read_text() == "mine"
