@@ -15,6 +15,8 @@ from overlord.domain.wires.registry import DIALECTS
 from overlord.domain.wires.wire import Wire
 
 MODEL = "scripted"
+HOSTED = {"web_search", "image_generation", "local_shell"}
+"""Tools that Codex's maker runs."""
 _PATHS = {
     "/v1/messages": Wire.MESSAGES,
     "/v1/responses": Wire.RESPONSES,
@@ -36,7 +38,9 @@ class OuterModel:
     @property
     def app(self) -> Starlette:
         routes = [Route(path, self._answer, methods=["POST"]) for path in _PATHS]
-        return Starlette(routes=[*routes, Route("/{rest:path}", self._nothing, methods=["GET", "HEAD", "POST"])])
+        return Starlette(
+            routes=[*routes, Route("/{rest:path}", self._nothing, methods=["GET", "HEAD", "POST"])]
+        )
 
     async def _nothing(self, _request: Request) -> Response:
         return JSONResponse({"data": []})
@@ -44,6 +48,7 @@ class OuterModel:
     async def _answer(self, request: Request) -> Response:
         body = json.loads(await request.body())
         dialect = DIALECTS[_PATHS[request.url.path]]
+        body["tools"] = [tool for tool in body.get("tools") or () if tool.get("type") not in HOSTED]
         asked = dialect.read(body, names=frozenset({body["model"]}), completion=32_000)
         chat = dialect.to_chat(asked)
         offered = [str(tool["function"]["name"]) for tool in chat.body.get("tools", ())]
@@ -61,7 +66,9 @@ class OuterModel:
             self.heard = [json.dumps(item.get("content")) for item in told]
             if len(told) < len(self.calls):
                 name, arguments = self.calls[len(told)]
-                found = next((item for item in offered if "overlord" in item and item.endswith(f"_{name}")), "")
+                found = next(
+                    (item for item in offered if "overlord" in item and item.endswith(f"_{name}")), ""
+                )
                 if not found:
                     self.missing.append(name)
                 function = {"name": found or name, "arguments": json.dumps(arguments)}

@@ -50,7 +50,11 @@ def script(root: str) -> list[tuple[str, Mapping[str, Any]]]:
     return [
         (
             tool.name,
-            {item.name: said[item.name] for item in tool.arguments if item.is_required or item.name in ALWAYS},
+            {
+                item.name: said[item.name]
+                for item in tool.arguments
+                if item.is_required or item.name in ALWAYS
+            },
         )
         for tool in TOOLS
     ]
@@ -110,7 +114,9 @@ def check(model: OuterModel) -> None:
 
 
 @pytest.mark.parametrize("client", taken(), ids=lambda client: client.program)
-async def test_an_agent_calls_each_tool_over_standard_input_and_output(client: RealClient, tmp_path: Path) -> None:
+async def test_an_agent_calls_each_tool_over_standard_input_and_output(
+    client: RealClient, tmp_path: Path
+) -> None:
     home, room = tmp_path / "overlord-home", tmp_path / "calc"
     home.mkdir(mode=0o700)
     room.mkdir()
