@@ -58,7 +58,8 @@ class Stage:
         arguments = ["-m", "tests.mcp.stored_backend", str(self.home), right]
         return StdioServerParameters(command=sys.executable, args=arguments, cwd=REPOSITORY)
 
-    async def hear(self, progress: float, _total: float | None, message: str | None) -> None:
+    async def hear(self, progress: float, total: float | None, message: str | None) -> None:
+        assert total is None, "nobody knows how long it takes"
         self.told.append((progress, message or ""))
         self.heard.notify()
 
@@ -134,7 +135,7 @@ def data_of(result: types.CallToolResult) -> dict[str, Any]:
     """The structured answer of a tool that did what it was asked."""
     assert not result.is_error, words_of(result)
     assert result.structured_content is not None
-    return result.structured_content
+    return dict(result.structured_content)
 
 
 def words_of(result: types.CallToolResult) -> str:

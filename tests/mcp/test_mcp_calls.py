@@ -3,7 +3,7 @@
 import asyncio
 
 import pytest
-from jsonschema import validate
+from jsonschema import validate  # type: ignore[import-untyped]
 
 from overlord.domain.disciplines.call import CallState
 from overlord.entrypoints.mcp.schemas import CALL_ANSWER

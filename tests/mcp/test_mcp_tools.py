@@ -2,13 +2,14 @@
 
 import mcp_types as types
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from mcp.shared.exceptions import MCPError
 
 from overlord.domain.access import AccessRight
-from overlord.domain.disciplines.catalog import KINDS
+from overlord.domain.disciplines.catalog import KINDS, DisciplineKind
 from overlord.store.disciplines import calls
-from tests.mcp.asking import RED, ROOT, Stage, data_of, words_of
+from tests.mcp.asking import RED, Stage, data_of, words_of
+from tests.mcp.stored_backend import ROOT
 
 
 async def listed(stage: Stage) -> dict[str, types.Tool]:
@@ -40,7 +41,7 @@ async def test_each_tool_has_valid_schemas_and_every_annotation(stage: Stage) ->
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
-async def test_a_required_argument_that_is_missing_is_named(stage: Stage, kind) -> None:  # type: ignore[no-untyped-def]
+async def test_a_required_argument_that_is_missing_is_named(stage: Stage, kind: DisciplineKind) -> None:
     given = {name: [ROOT] if name == "files" else "x" for name in kind.required}
     async with stage.client() as client:
         for name in kind.required:

@@ -146,11 +146,13 @@ async def _followed(asked: Asked, ref: str, timeout_s: float) -> Call:
     until, told = time.monotonic() + timeout_s, ""
     while True:
         call = await _seen(asked.backend, ref)
+        if call.state is not CallState.OPEN:
+            return call
         if call.stage and call.stage != told:
             told = call.stage
             await asked.progress(f"{call.ref}: {told}")
         left_s = until - time.monotonic()
-        if call.state is not CallState.OPEN or left_s <= 0:
+        if left_s <= 0:
             return call
         await asked.backend.wait(left_s)
 
