@@ -286,7 +286,7 @@ def test_a_specification() -> None:
 
 def test_its_sections_are_those_of_the_page() -> None:
     page = Path(__file__).parents[3] / "config/prompts/disciplines/specification.md"
-    contract = read_discipline("specification", page.read_text()).output_contract
+    contract = read_discipline("specification", page.read_text()).sections["Output contract"]
     places = [contract.casefold().find(f"**{name.casefold()}**") for name in SECTIONS]
     assert -1 not in places
     assert places == sorted(places)
