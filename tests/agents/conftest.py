@@ -3,4 +3,4 @@ no part of a run that does not. There an image that is missing is a failure."""
 
 from tests.agents.plays import asked_for
 
-collect_ignore = [] if asked_for() else ["test_real_agents.py"]
+collect_ignore = [] if asked_for() else ["test_real_agents.py", "test_real_clients.py"]

@@ -118,7 +118,9 @@ ORDER: dict[str, tuple[str, ...]] = {
         "checks",
         "contracts",
         "knowledge",
+        "transcript",
         "disciplines",
+        "training",
         "portfolio",
         "event_description",
         "conversation",
@@ -137,7 +139,6 @@ ORDER: dict[str, tuple[str, ...]] = {
         "session_watchdog",
         "space_rotation",
         "timetable",
-        "transcript",
         "transcript_text",
     ),
     "store": (
@@ -192,6 +193,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "portfolio_view",
         "query",
         "declared",
+        "brain",
         "registry",
     ),
     "verbs": (
@@ -209,6 +211,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "portfolio",
         "knowledge",
         "calls",
+        "brain",
         "rule",
         "answering",
         "decide",

@@ -63,8 +63,8 @@ async def _prepare(parts: Parts, job: Job, call: Call) -> Progress:
             return Progress.of(wait is preconditions.Wait.NEWS)
     job = await ground.laid(parts, job, call)
     need = await environment.need_of(parts, job, job.base)
-    if need is not None:
-        await parts.database.write(Failpoint.CALL_PREPARED, lambda c: _forget_failure(c, need.key, call))
+    if need is not None and await parts.database.read(lambda c: _failed_before(c, need.key, call)):
+        await parts.database.write(Failpoint.CALL_PREPARED, lambda c: environments.remove(c, need.key))
     layer = await setup.ensure(parts, job, need)
     if layer is None:
         return Progress.IDLE
@@ -82,11 +82,10 @@ async def _prepare(parts: Parts, job: Job, call: Call) -> Progress:
     return Progress.of(prepared_now)
 
 
-def _forget_failure(connection: sqlite3.Connection, key: str, call: Call) -> None:
-    """What could not be set up for somebody before is tried again for a new call: nobody is there to be asked."""
+def _failed_before(connection: sqlite3.Connection, key: str, call: Call) -> bool:
+    """Whether an environment could not be set up for somebody before: it is tried again, for nobody is there to be asked."""
     known = environments.get(connection, key)
-    if known is not None and known.state is EnvironmentState.FAILED and known.at < call.created_at:
-        environments.remove(connection, key)
+    return known is not None and known.state is EnvironmentState.FAILED and known.at < call.created_at
 
 
 def _chosen(parts: Parts, job: Job, call: Call) -> Chosen:
