@@ -38,7 +38,7 @@ REAL_AGENTS ?= claude-code,codex,opencode,gemini,aider
 
 real-agents: .venv/test.stamp
 	docker/images --if-stale --agents $(REAL_AGENTS) minion
-	REAL_AGENTS=$(REAL_AGENTS) $(BIN)/python -m pytest tests/agents/test_real_agents.py -p no:randomly $(OPTIONS)
+	REAL_AGENTS=$(REAL_AGENTS) $(BIN)/python -m pytest tests/agents/test_real_agents.py tests/agents/test_real_clients.py -p no:randomly $(OPTIONS)
 
 soak: .venv/test.stamp
 	$(BIN)/python -m tests.faults.soak

@@ -5,7 +5,6 @@ that vanishes without a word is one of the things the stand-ins must be able to 
 """
 
 import asyncio
-import signal
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -96,6 +95,7 @@ async def serve(
         yield f"http://{host}:{listener.getsockname()[1]}"
     finally:
         up.cancel()
-        server.handle_exit(signal.SIGTERM, None)
+        # Not as if a signal had come: a library of MCP's would take that for the end of every stream in this process.
+        server.should_exit = True
         await serving
         listener.close()

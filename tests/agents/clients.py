@@ -43,7 +43,7 @@ def _claude(room: Path, _model: str) -> tuple[str, ...]:
 
 def _codex(_room: Path, model: str) -> tuple[str, ...]:
     provider = (
-        f'{{name="ov",base_url="{model}v1",env_key="OV_KEY",wire_api="responses",request_max_retries=0,'
+        f'{{name="ov",base_url="{model}/v1",env_key="OV_KEY",wire_api="responses",request_max_retries=0,'
         "stream_max_retries=0}"
     )
     return (
@@ -54,7 +54,7 @@ def _codex(_room: Path, model: str) -> tuple[str, ...]:
 
 
 def _opencode_file(_room: Path, model: str) -> tuple[str, str]:
-    options = {"baseURL": f"{model}v1", "apiKey": "none"}
+    options = {"baseURL": f"{model}/v1", "apiKey": "none"}
     provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {MODEL: {}}}
     said = json.dumps({"provider": {"ov": provider}, "permission": {"*": "allow"}}, indent=2)
     return "opencode.json", f"// mine\n{said}\n"
@@ -66,7 +66,7 @@ CALLERS = (
         program="claude-code",
         words=_claude,
         variables=lambda _room, model: {
-            "ANTHROPIC_BASE_URL": model.rstrip("/"),
+            "ANTHROPIC_BASE_URL": model,
             "ANTHROPIC_API_KEY": "none",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
@@ -81,7 +81,7 @@ CALLERS = (
     RealClient(
         name=ClientName.OPENCODE,
         program="opencode",
-        words=lambda _room, _model: ("run", "--format", "json", "-m", f"ov/{MODEL}", ASK),
+        words=lambda _room, _model: ("run", "--print-logs", "--format", "json", "-m", f"ov/{MODEL}", ASK),
         variables=lambda _room, _model: {"OPENCODE_DISABLE_AUTOUPDATE": "1"},
         before=_opencode_file,
     ),

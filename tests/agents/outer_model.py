@@ -15,6 +15,8 @@ from overlord.domain.wires.registry import DIALECTS
 from overlord.domain.wires.wire import Wire
 
 MODEL = "scripted"
+HOSTED = {"web_search", "image_generation", "local_shell"}
+"""Tools that Codex's maker runs."""
 _PATHS = {
     "/v1/messages": Wire.MESSAGES,
     "/v1/responses": Wire.RESPONSES,
@@ -46,6 +48,7 @@ class OuterModel:
     async def _answer(self, request: Request) -> Response:
         body = json.loads(await request.body())
         dialect = DIALECTS[_PATHS[request.url.path]]
+        body["tools"] = [tool for tool in body.get("tools") or () if tool.get("type") not in HOSTED]
         asked = dialect.read(body, names=frozenset({body["model"]}), completion=32_000)
         chat = dialect.to_chat(asked)
         offered = [str(tool["function"]["name"]) for tool in chat.body.get("tools", ())]

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -148,7 +148,7 @@ def test_a_claim_says_nothing_of_other_work(overlord: Overlord, filled: Filled, 
     assert sum(event["event"] is None for event in json.loads(said)["ledger"]) == 2
 
 
-TAMPERED = {
+TAMPERED: Mapping[str, tuple[Callable[[Any], object], str]] = {
     "the change": (
         lambda claim: claim["evidence"][1].update(content="diff --git a/x b/x\n"),
         "is not what its digest",

@@ -74,7 +74,7 @@ def _change(path: str, before: str | None, after: str | None) -> Change:
         ("def half():\n    assert False\n", "no_test_ran", "No test of this change was run"),
         ("import pytest\n@pytest.mark.skip\ndef test_half():\n    assert False\n", "no_test_ran", "skipped"),
         ("import calc\ndef test_half():\n    assert calc.half(4) == 2\n", "passed", "It passes already"),
-        ("import os\ndef test_half():\n    os._exit(1)\n", "unclear", "no report"),
+        ("import os\ndef test_half():\n    os._exit(1)\n", "unclear", "no readable report"),
     ],
 )  # fmt: skip
 def test_red_is_told_apart(verify: Verify, test: str, code: str, said: str) -> None:
