@@ -50,7 +50,7 @@ def story_of(connection: sqlite3.Connection, job: Job, contract: Contract) -> St
 
 def _turn(turn: Turn | None) -> str:
     """Where a job is in its contract; nothing where that has one phase of one role."""
-    if turn is None or len(turn.contract.phases) == 1 and len(turn.contract.roles) == 1:
+    if turn is None or (len(turn.contract.phases) == 1 and len(turn.contract.roles) == 1):
         return ""
     return f"contract {turn.contract.name}, phase {turn.phase_name}, role {turn.role_name}"
 
