@@ -104,7 +104,11 @@ SHOWN_FIRST = ("red-test-rewritten", "red-test-gone", "red-test-skipped", "red-t
 """Rules of findings that are named before all others, in this order."""
 ABOUT_TESTS = frozenset({*SHOWN_FIRST, "expectation-changed"})
 """Of these a person may say, after the last revision, that they are meant: a test can be wrong."""
-SHOWN_LAST = frozenset({"failing-before", "flaky", "changed-test", "removed-test", "red-test-explained"})
+HYPOTHESIS = "hypothesis"
+"""The rule of what may have caused a failure: told to whoever repairs it."""
+SHOWN_LAST = frozenset(
+    {"failing-before", "flaky", "changed-test", "removed-test", "red-test-explained", HYPOTHESIS}
+)
 """Rules of findings that are told and held against nobody."""
 
 

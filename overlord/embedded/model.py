@@ -24,9 +24,11 @@ from typing_extensions import override
 from overlord.embedded.completion import Completion
 from overlord.embedded.play import Misbehaviour, Play, Turn, say
 from overlord.embedded.reviewer import (
+    is_debug,
     is_plain_language,
     is_retrospective,
     is_review,
+    no_hypotheses,
     nothing_found,
     nothing_learned,
     nothing_understood,
@@ -220,6 +222,8 @@ class EmbeddedModel:
             play = nothing_understood()
         elif is_retrospective(opening):
             play = nothing_learned()
+        elif is_debug(opening):
+            play = no_hypotheses()
         else:
             play = next((play for play in reversed(self._played) if play.when and _fits(play, opening)), None)
         if play is None:
@@ -303,9 +307,10 @@ def _error(
 
 def _fits(play: Play, opening: str) -> bool:
     """A play for anything is not for a call without tools: that one has to be named; nor is one that calls tools."""
-    if (is_review(opening) or is_plain_language(opening) or is_retrospective(opening)) and (
-        play.when is None or any(turn.calls for turn in play.turns)
-    ):
+    has_no_tools = (
+        is_review(opening) or is_plain_language(opening) or is_retrospective(opening) or is_debug(opening)
+    )
+    if has_no_tools and (play.when is None or any(turn.calls for turn in play.turns)):
         return False
     return play.when is None or play.when in opening
 

@@ -15,6 +15,8 @@ PLAIN_LANGUAGE = "You turn one message"
 """How a request to read a message in plain words begins."""
 RETROSPECTIVE = "# Retrospective"
 """How a request to look back on a job begins."""
+DEBUG = "# Debug"
+"""How a request for hypotheses begins: what may have caused a failure."""
 _QUESTIONS = re.compile(r'source="questions about tests">\n(.*?)\n</', re.DOTALL)
 _FILES = re.compile(r'source="files of this part">\n(.*?)\n</', re.DOTALL)
 
@@ -32,6 +34,16 @@ def is_plain_language(opening: str) -> bool:
 def is_retrospective(opening: str) -> bool:
     """Whether a conversation asks what a job teaches."""
     return opening.startswith(RETROSPECTIVE)
+
+
+def is_debug(opening: str) -> bool:
+    """Whether a conversation asks what may have caused a failure."""
+    return opening.startswith(DEBUG)
+
+
+def no_hypotheses() -> Play:
+    """A reader that has no idea."""
+    return Play(turns=(say("The error says too little."),))
 
 
 def nothing_learned() -> Play:

@@ -36,6 +36,8 @@ class Checks(Section):
     proof: ProofPolicy
     review: bool
     review_model: str
+    debug_findings: bool
+    """Whether a model is asked what may have caused a failure, when a revision is ordered."""
     setup_s: Positive
 
     @field_validator("proof", mode="before")

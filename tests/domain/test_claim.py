@@ -56,6 +56,7 @@ def test_each_question_is_put_with_what_is_known() -> None:
         guidance="",
         rubric=RUBRIC,
         prompt=PROMPT,
+        laws=(),
         fence="fence-1",
         claims=CLAIMS,
     )

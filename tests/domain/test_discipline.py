@@ -44,7 +44,7 @@ def test_each_page_has_its_parts(name: str) -> None:
     found = read_discipline(name, page(name))
     assert len(found.laws) == 3
     assert len(found.rules) >= 4
-    assert found.output_contract
+    assert found.sections[OUTPUT_CONTRACT]
     assert found.title.lower().replace(" ", "-") == name
     assert found.text().split() == page(name).split()
 
@@ -72,7 +72,7 @@ def test_a_page_is_read_in_parts() -> None:
     assert (found.title, found.opening) == ("Review", "You read a change.")
     assert found.laws == ("Read every file.", "Name the line.")
     assert found.rules == ("Begin with the tests.",)
-    assert found.output_contract == "One JSON object."
+    assert found.sections[OUTPUT_CONTRACT] == "One JSON object."
     assert found.text(RULES) == "# Review\n\nYou read a change.\n\n## Rules\n\n1. Begin with the tests."
 
 
@@ -100,7 +100,7 @@ def test_a_lead_is_told_how_a_task_is_specified_and_not_what_a_file_holds() -> N
 
 
 def test_a_specification_has_the_sections_that_people_expect() -> None:
-    contract = read_discipline("specification", page("specification")).output_contract
+    contract = read_discipline("specification", page("specification")).sections[OUTPUT_CONTRACT]
     headings = ("Problem statement", "Success criteria", "Constraints", "Out of scope", "Technical approach")
     places = [contract.index(f"**{heading}**") for heading in (*headings, "Risks")]
     assert places == sorted(places)

@@ -9,6 +9,7 @@ from minion.protocol import Finding, Issue
 from overlord.config_files import packaged
 from overlord.domain.changes.diff import parse_diff
 from overlord.domain.decision import Subject
+from overlord.domain.disciplines.prompts import page
 from overlord.domain.evaluation import CheckName, CheckResult, CheckScore, Verdict, overall
 from overlord.domain.review.review import (
     MAX_ANSWER_CHARS,
@@ -25,6 +26,7 @@ from tests.domain.test_integrity_secret import SECRETS
 
 RUBRIC = load_rubric(packaged("rubric.yaml"), "rubric.yaml")
 PROMPT = packaged("prompts/review.md")
+LAWS = page("review").laws
 PART = Part(number=1, total=1, files=("a.py", "b.py"), text="")
 ISSUE = Issue(number=1, title="Add", body="Please add.", author="ada")
 
@@ -154,11 +156,13 @@ def test_messages_hold_everything_as_data_between_fences() -> None:
         guidance="Be good. data-1",
         rubric=RUBRIC,
         prompt=PROMPT,
+        laws=LAWS,
         fence="data-1",
     )
     assert (system["role"], user["role"]) == ("system", "user")
     assert "part 1 of 1" in system["content"]
     assert all(rule.id in system["content"] for rule in RUBRIC.rules)
+    assert all(f"- {law}\n" in system["content"] for law in LAWS)
     assert '{"files_reviewed": [' in system["content"]
     for rule in Severity:
         assert f"severity: {rule}" not in system["content"]
@@ -173,7 +177,7 @@ def test_messages_hold_everything_as_data_between_fences() -> None:
 
 def test_no_guidance_leaves_no_empty_section() -> None:
     [_, user] = messages_for(
-        PART, issue=ISSUE, checks=(), guidance="", rubric=RUBRIC, prompt=PROMPT, fence="data-1"
+        PART, issue=ISSUE, checks=(), guidance="", rubric=RUBRIC, prompt=PROMPT, laws=LAWS, fence="data-1"
     )
     assert "guidance" not in user["content"]
 

@@ -14,7 +14,7 @@ from overlord.domain.event import EventName
 from overlord.domain.job import Job, JobState
 from overlord.domain.session import MAX_LOSSES, Ending, EndKind, SessionState
 from overlord.embedded.play import say, status
-from overlord.embedded.reviewer import REVIEW
+from overlord.embedded.reviewer import DEBUG, REVIEW
 from overlord.engine.evaluation import evaluate
 from overlord.errors import ModelUnavailable
 from overlord.store import jobs, ledger, sessions
@@ -134,6 +134,48 @@ async def test_a_test_that_breaks_is_sent_back_with_what_failed(stage: Stage) ->
     [finding] = (await check_made(stage, CheckName.TESTS)).findings
     assert "test_double" in finding.message
     assert stage.world.model.requests == [], "nobody reviews what failed"
+
+
+HYPOTHESES = "\n".join(
+    f"HYPOTHESIS {number} (likelihood: medium): cause {number}\nVERIFY: look {number} → expected if correct: seen"
+    for number in (1, 2, 3)
+)
+
+
+async def test_a_model_is_asked_what_may_have_caused_a_failure_and_the_next_session_is_told() -> None:
+    async with made_stage(checks={"debug_findings": True}) as stage:
+        stage.world.model_will(say(HYPOTHESES), when=DEBUG)
+        await begun(stage)
+        await checked(stage, "test_double")
+        job = await stage.step(evaluate.step)
+        assert (job.state, job.revision) == (JobState.QUEUED, 1)
+        made = await check_made(stage, CheckName.TESTS)
+        assert [item.rule for item in made.findings][1:] == ["hypothesis"] * 3
+        [*_, last] = await stage.read(evaluations.history, job)
+        assert next(item.message for item in last.findings if item.rule == "hypothesis").endswith("cause 1")
+        assert stage.parts.evidence.path(made.evidence[-1]).read_text() == HYPOTHESES
+        assert len(stage.world.model.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "reply", [say("I do not know."), status(400), status(500)], ids=["words", "400", "500"]
+)
+async def test_whatever_comes_of_that_call_the_revision_goes_its_way(reply: Any) -> None:
+    async with made_stage(checks={"debug_findings": True}) as stage:
+        stage.world.model_will(reply, when=DEBUG)
+        await begun(stage)
+        await checked(stage, "test_double")
+        job = await stage.step(evaluate.step)
+        assert (job.state, job.revision) == (JobState.QUEUED, 1)
+        [finding] = (await check_made(stage, CheckName.TESTS)).findings
+        assert "test_double" in finding.message
+
+
+async def test_nobody_is_asked_for_hypotheses_where_no_revision_follows() -> None:
+    async with made_stage(checks={"debug_findings": True}) as stage:
+        job = await twice_sent_back(stage, ["It fails."], ["It fails otherwise."])
+        assert job.state is JobState.WAITING
+        assert len(stage.world.model.requests) <= 1, "of the first attempt alone"
 
 
 async def test_what_failed_at_base_already_is_not_held_against_it(stage: Stage) -> None:

@@ -40,7 +40,8 @@ class Verification:
     why: str
     """One sentence, or a few: what was run, and what it showed."""
     code: str = ""
-    """For red, how the test ended: `assertion`, `import_error`, `no_test_ran`, `wrong_test`, `passed`, `not_run`; else empty."""
+    """For red, how the test ended (`RedCode`): `assertion`, `import_error`, `error`, `no_test_ran`, `wrong_test`, `passed`, `not_run`,
+    `unclear`; else empty."""
     output: str = ""
     """The telling part of what was run. Untrusted."""
 

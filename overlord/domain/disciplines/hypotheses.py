@@ -75,7 +75,7 @@ def missing_in(found: Sequence[Hypothesis]) -> str:
         )
     ]
     if lacks:
-        return f"{'; '.join(lacks)}.".capitalize()
+        return f"H{'; '.join(lacks)[1:]}."
     order = [LIKELIHOODS.index(one.likelihood) for one in found]
     return "" if order == sorted(order) else "The likeliest hypothesis does not come first."
 

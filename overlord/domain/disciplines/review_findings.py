@@ -45,6 +45,10 @@ _FINDING = re.compile(
 _PLACE = re.compile(
     r"(?<![\w/.:@-])(?P<path>[\w.@+][\w./@+ \-\[\]()]{0,400}?|[\w.@+])[:#]L?(?P<line>\d{1,9})(?:[-–]L?(?P<last>\d{1,9}))?(?![\w/])"
 )
+_BARE_PLACE = re.compile(
+    r"(?<![\w/.:@-])(?P<path>[\w.@+][\w./@+\-\[\]]{0,400}?)[:#]L?(?P<line>\d{1,9})(?:[-–]L?(?P<last>\d{1,9}))?(?![\w/])"
+)
+"""A place whose path has no blank in it."""
 _AT = re.compile(r"\bat\s+[`\"'(*]*(?=[^\s])")
 
 
@@ -79,7 +83,7 @@ def _place(text: str) -> re.Match[str] | None:
     for start in reversed([match.end() for match in _AT.finditer(text)]):
         if found := _PLACE.match(text, start):
             return found
-    places = [found for found in _PLACE.finditer(text) if " " not in found["path"]]
+    places = list(_BARE_PLACE.finditer(text))
     return places[-1] if places else None
 
 

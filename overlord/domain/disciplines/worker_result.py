@@ -42,17 +42,17 @@ def worker_result(answer: str, kind: DisciplineKind) -> WorkerResult | str:
     if said is None:
         return "The worker's result is no JSON object."
     phase = said.get("phase")
-    if phase not in set(Phase):
+    if not isinstance(phase, str) or phase not in set(Phase):
         shown = phase if isinstance(phase, str) else json.dumps(phase)
         return f"phase must be one of {'|'.join(Phase)}, got: {visible(shown)[:100]}"
     if phase != kind.phase:
         return f"The worker answered for phase {phase} in a call of {kind.phase}."
     status = said.get("status")
-    if status not in set(CallStatus):
+    if not isinstance(status, str) or status not in set(CallStatus):
         shown = status if isinstance(status, str) else json.dumps(status)
         return f"status must be one of {'|'.join(CallStatus)}, got: {visible(shown)[:100]}"
     return WorkerResult(
-        status=CallStatus(str(status)),
+        status=CallStatus(status),
         file_path=" ".join(_text(said.get("file_path"), MOST_PATH).split()),
         runner_output=_text(said.get("runner_output"), MOST_OUTPUT),
         message=_text(said.get("message"), MOST_MESSAGE),

@@ -48,10 +48,6 @@ class Discipline:
         return _numbered(self.sections[LAWS])
 
     @property
-    def output_contract(self) -> str:
-        return self.sections[OUTPUT_CONTRACT]
-
-    @property
     def rules(self) -> tuple[str, ...]:
         return _numbered(self.sections[RULES])
 

@@ -158,16 +158,14 @@ def lessons_in(reply: str, back: LookBack, known: Sequence[Note]) -> Lessons:
     return Lessons(kept=tuple(kept), dropped=dropped, is_vouched=True)
 
 
-def cited_entries(reply: str) -> tuple[str, ...] | None:
-    """The ids of the entries that the notes of an answer cite, each once; None for an answer that is not in form."""
+def cited_entries(reply: str) -> tuple[tuple[str, ...], ...] | None:
+    """The ids of the entries that each note of an answer cites; None for an answer that is not in form."""
     try:
         said = _Reply.model_validate_json(reply.strip()) if len(reply) <= MOST_REPLY_CHARS else None
         notes = [_Note.model_validate(item) for item in said.notes] if said is not None else None
     except ValidationError:
         return None
-    if notes is None:
-        return None
-    return tuple(dict.fromkeys(ref for note in notes for ref in note.evidence))
+    return None if notes is None else tuple(tuple(note.evidence) for note in notes)
 
 
 def _lesson(item: object, back: LookBack) -> Lesson | str:

@@ -59,14 +59,16 @@ def messages_for(
     guidance: str,
     rubric: Rubric,
     prompt: str,
+    laws: Sequence[str],
     fence: str,
     claims: Sequence[Claim] = (),
     asked_for: str = "",
 ) -> list[dict[str, str]]:
-    """One request's messages. `prompt` is `config/prompts/review.md`; `fence` a random word made for this request;
+    """One request's messages. `prompt` is `config/prompts/review.md`; `laws` those of the page on review; `fence` a random word made for this request;
     `claims` what is to be said of tests, `asked_for` what people said to the job after its issue."""
     rules = "\n".join(f"- {rule.id}: {rule.question}" for rule in rubric.rules)
-    system = prompt.format(fence=fence, rubric=rules, number=part.number, total=part.total)
+    laid_down = "\n".join(f"- {law}" for law in laws)
+    system = prompt.format(fence=fence, rubric=rules, laws=laid_down, number=part.number, total=part.total)
     made = "\n".join(_check(check) for check in checks)
     sections: tuple[tuple[str, str, int | None], ...] = (
         ("issue", f"{issue.title}\n\n{issue.body}", ISSUE_CHARS),

@@ -13,6 +13,7 @@ from structlog.contextvars import bind_contextvars
 from minion.protocol import Brief, SessionKind
 from overlord.config_files import packaged
 from overlord.domain.decision import Subject
+from overlord.domain.disciplines.prompts import page
 from overlord.domain.evaluation import CheckName, CheckResult
 from overlord.domain.job import Job
 from overlord.domain.review.claim import Claim, claims_for, claims_of
@@ -94,6 +95,7 @@ async def _review(
             guidance=words,
             rubric=rubric,
             prompt=packaged("prompts/review.md"),
+            laws=page("review").laws,
             fence=f"data-{secrets.token_hex(8)}",
             claims=asked,
             asked_for=asked_for,

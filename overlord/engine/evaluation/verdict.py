@@ -35,6 +35,7 @@ from overlord.engine.contracts.escalate import Target
 from overlord.engine.contracts.judge import Wanted
 from overlord.engine.contracts.move import Move
 from overlord.engine.delivery import deliver
+from overlord.engine.evaluation import diagnose
 from overlord.engine.evaluation.required import required
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
@@ -43,6 +44,7 @@ from overlord.failpoints import Failpoint
 from overlord.store import decisions
 from overlord.store.checks import evaluations
 from overlord.store.checks.evaluations import EvaluationRow
+from overlord.store.evidence import EvidenceFile, record
 from overlord.store.portfolio import facts
 
 _SHOWN = (Subject.PROTECTED_CHANGE, Subject.CHANGED_TESTS, Subject.UNPROVEN)
@@ -61,6 +63,8 @@ class _Concluded:
     evaluation_input: EvaluationInput
     way: Way | None
     """Where the job goes when it passed."""
+    told: EvidenceFile | None = None
+    """What a model said of what failed, where that is among the findings."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -79,11 +83,17 @@ async def conclude(parts: Parts, job: Job, row: EvaluationRow, wanted: Wanted) -
         await deliver.set_status(
             parts, job, state="failure", description=f"evaluation: {verdict.replace('_', ' ')}"
         )
+    evaluation_input = await evaluation_input_of(parts, job, row.head_sha)
+    event = await parts.database.read(lambda c: _event(c, row, verdict, job, wanted.turn)[0])
+    told = None
+    if event is EventName.REVISION_ORDERED:
+        row, told = await diagnose.diagnosed(parts, job, row, evaluation_input.diff)
     concluded = _Concluded(
         row=row,
         wanted=wanted,
         verdict=verdict,
-        evaluation_input=await evaluation_input_of(parts, job, row.head_sha),
+        evaluation_input=evaluation_input,
+        told=told,
         way=await carry_on.prepare(parts, job, wanted.outcome) if verdict is Verdict.PASS else None,
     )
     await parts.database.write(Failpoint.VERDICT_WRITTEN, lambda c: _write_verdict(c, parts, job, concluded))
@@ -92,12 +102,12 @@ async def conclude(parts: Parts, job: Job, row: EvaluationRow, wanted: Wanted) -
 
 def _write_verdict(connection: sqlite3.Connection, parts: Parts, job: Job, made: _Concluded) -> None:
     row, turn = made.row, made.wanted.turn
+    if made.told is not None:
+        record(connection, made.told)
+        evaluations.explain(connection, row)
     evaluations.close(connection, row, made.verdict)
     _note_base(connection, job, row)
-    past = evaluations.history(connection, job)
-    before = previous(past)
-    stuck = standstill(before, past[-1]) if before is not None else None
-    event = verdict_event(made.verdict, row.checks, job, turn, stuck=stuck is not None)
+    event, stuck = _event(connection, row, made.verdict, job, turn)
     data: dict[str, Json] = {"head": row.head_sha, "revision": job.revision, "checks": made.checks}
     if stuck is not None and event is EventName.ATTEMPTS_SPENT:
         data["standstill"] = stuck.reason()
@@ -109,6 +119,16 @@ def _write_verdict(connection: sqlite3.Connection, parts: Parts, job: Job, made:
         _send_back(move, made)
     elif not _handed_up(move, made, event, stuck):
         _ask(move, made, event, stuck)
+
+
+def _event(
+    connection: sqlite3.Connection, row: EvaluationRow, verdict: Verdict, job: Job, turn: Turn
+) -> tuple[EventName, Standstill | None]:
+    """What a verdict means for its job, and whether its revisions bring nothing more."""
+    past = evaluations.history(connection, job)
+    before = previous(past)
+    stuck = standstill(before, past[-1]) if before is not None else None
+    return verdict_event(verdict, row.checks, job, turn, stuck=stuck is not None), stuck
 
 
 def _note_base(connection: sqlite3.Connection, job: Job, row: EvaluationRow) -> None:

@@ -16,9 +16,10 @@ import structlog
 
 from minion.protocol import SessionKind
 from overlord.config_files import packaged
+from overlord.domain.disciplines.prompts import page
 from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
 from overlord.domain.job import Job
-from overlord.domain.knowledge.discipline import LAWS, OUTPUT_CONTRACT, RULES, read_discipline
+from overlord.domain.knowledge.discipline import LAWS, OUTPUT_CONTRACT, RULES
 from overlord.domain.knowledge.note import MOST_SOURCE_CHARS, Note, NoteSource, NoteState
 from overlord.domain.knowledge.retrospective import (
     Lesson,
@@ -28,6 +29,7 @@ from overlord.domain.knowledge.retrospective import (
     lessons_of,
     messages_for,
 )
+from overlord.domain.knowledge.vetting import COUNTS_AT_ONCE
 from overlord.domain.session import Account
 from overlord.engine.knowledge.look_back import look_back
 from overlord.engine.runtime.parts import Parts
@@ -44,8 +46,6 @@ REST_S = 300.0
 """After a model gave no reply, none is asked for this long."""
 TRIES = 2
 """A model that gave no reply is asked once more; a crash while it is asked counts as one try."""
-COUNTS_AT_ONCE = frozenset({"proactive", "scheduled"})
-"""The autonomy under which a note of a retrospective counts without a person."""
 _PACE = "retrospective"
 
 log = structlog.get_logger()
@@ -118,12 +118,11 @@ def _account(job: Job) -> Account:
 
 
 def _messages(back: LookBack, known: Sequence[Note]) -> list[dict[str, str]]:
-    page = read_discipline("retrospective", packaged("prompts/disciplines/retrospective.md"))
     return messages_for(
         back,
         known,
         prompt=packaged("prompts/retrospective.md"),
-        discipline=page.text(LAWS, OUTPUT_CONTRACT, RULES),
+        discipline=page("retrospective").text(LAWS, OUTPUT_CONTRACT, RULES),
         fence=f"data-{secrets.token_hex(8)}",
     )
 

@@ -16,9 +16,10 @@ from overlord.domain.contracts.constitution import load_contract
 from overlord.domain.contracts.contract import Contract
 from overlord.domain.contracts.criteria.criterion import CriterionResult
 from overlord.domain.decision import Subject, Verb
+from overlord.domain.disciplines.prompts import page
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
-from overlord.domain.knowledge.discipline import A_TASK, LAWS, RULES, read_discipline
+from overlord.domain.knowledge.discipline import A_TASK, LAWS, RULES
 from overlord.domain.portfolio.escalation import EscalationState
 from overlord.domain.portfolio.files import layout
 from overlord.domain.portfolio.graph import graph_of
@@ -303,8 +304,8 @@ def _told(connection: sqlite3.Connection, job: Job, initiative: Initiative) -> P
 
 def _disciplines() -> str:
     """How an initiative is planned, and how a task is specified."""
-    specification = read_discipline("specification", packaged("prompts/disciplines/specification.md"))
-    return f"{packaged('prompts/disciplines/lead.md')}\n\n{specification.text(LAWS, A_TASK, RULES)}"
+    specified = page("specification").text(LAWS, A_TASK, RULES)
+    return f"{packaged('prompts/disciplines/lead.md')}\n\n{specified}"
 
 
 def _goal(connection: sqlite3.Connection, initiative: Initiative) -> str:

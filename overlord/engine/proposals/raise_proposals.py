@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 
 from overlord.domain.decision import Decision, Subject, Verb
-from overlord.domain.evaluation import CheckScore
+from overlord.domain.evaluation import HYPOTHESIS, CheckScore
 from overlord.domain.event import EventName
 from overlord.domain.job import TERMINAL, TRANSITIONS, Job
 from overlord.domain.proposals.proposal import Evidence, Pattern, Trigger, impact, is_due, propose, rationale
@@ -136,7 +136,8 @@ def _in_evaluations(connection: sqlite3.Connection, entry: Entry) -> Iterator[Si
     for row in evaluations.closed(connection, job.id):
         found = [(check.score, finding) for check in row.checks for finding in check.findings]
         for score, finding in found[:MOST_FINDINGS]:
-            if score in (CheckScore.PASS, CheckScore.NOT_JUDGED) and not finding.systemic:
+            is_sound = score in (CheckScore.PASS, CheckScore.NOT_JUDGED)
+            if finding.rule == HYPOTHESIS or (is_sound and not finding.systemic):
                 continue
             pattern = Pattern(
                 space=job.space,

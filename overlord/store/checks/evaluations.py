@@ -73,6 +73,11 @@ def add_check(
     )
 
 
+def explain(connection: sqlite3.Connection, row: EvaluationRow) -> None:
+    """Keep what was told of checks that are there already; what each of them came to stays as it is."""
+    update(connection, "evaluations", row.id, {"checks": row.checks})
+
+
 def close(connection: sqlite3.Connection, row: EvaluationRow, verdict: Verdict | None = None) -> None:
     """Finish an evaluation with its verdict; the next one of this job begins anew."""
     update(connection, "evaluations", row.id, {"closed": True, "overall": verdict or overall(row.checks)})

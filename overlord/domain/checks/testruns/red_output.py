@@ -94,12 +94,12 @@ _ASSERTIONS = (
 _ERRORS = (
     r"panic: .*|.*panicked at .*",
     r"\w+(?:\.\w+)*(?:Error|Exception)\b.*|E +\w+(?:\.\w+)*(?:Error|Exception)\b.*",
-    r"\s*\w*Error(?: \[\w+\])?: .*",
+    r"\s*\w*Error(?: \[\w+\])?: .*|\s*name: '\w*Error'",
     r"ERROR: \w+ \(.*",
 )
 _FAILING = re.compile(
-    r"^(?:\s*--- FAIL: (?P<go>\S+)|(?:FAIL|ERROR): (?P<unittest>\w+ \(\S+\))|test (?P<cargo>\S+) \.\.\. FAILED"
-    r"|FAILED (?P<pytest>\S+::\S+)|\s*not ok \d+ - (?P<tap>.+)|\s*✖ (?P<node>.+?)(?: \([\d.]+ms\))?"
+    r"^(?:\s*--- FAIL: (?P<go>\S+)(?: \([\d.]+s\))?|(?:FAIL|ERROR): (?P<unittest>\w+ \(\S+\))|test (?P<cargo>\S+) \.\.\. FAILED"
+    r"|FAILED (?P<pytest>\S+::.+?)(?: - .*)?|\s*not ok \d+ - (?P<tap>.+)|\s*✖ (?P<node>.+?)(?: \([\d.]+ms\))?"
     r"|\s*● (?P<jest>.+ › .+)|\s*(?:FAIL|×)\s+(?P<vitest>\S+ > .+)|\s+\d+\) (?P<mocha>\S.*))$",
     re.MULTILINE,
 )
@@ -115,6 +115,7 @@ _PANIC = re.compile(r"^panic: .*$", re.MULTILINE)
 _GO_RAN = re.compile(r"^ok  \t\S+\t(?!.*\[no tests to run\]).*$", re.MULTILINE)
 _GO_NONE = re.compile(r"^(?:ok  \t.*\[no tests to run\]|\?   \t.*\[no test files\])$", re.MULTILINE)
 _COUNTED = re.compile(r"^(?:running (\d+) tests?|[#ℹ] tests (\d+)|Ran (\d+) tests? in .*)$", re.MULTILINE)
+_UNITTEST_SKIPPED = re.compile(r"^Ran (?P<ran>\d+) tests? in .*\n+OK \(skipped=(?P=ran)\)$", re.MULTILINE)
 _ALL_SKIPPED = re.compile(r"^(?:=+ )?\d+ (?:skipped|deselected)(?:, \d+ \w+)* in .*$", re.MULTILINE)
 
 
@@ -175,6 +176,8 @@ def failing_names(output: str) -> frozenset[str]:
 
 def _ran_none(output: str) -> str:
     """The line that says that no test ran; empty where one did, or where nothing is said of it."""
+    if found := _search(_UNITTEST_SKIPPED, output):
+        return found
     counts = [int(next(filter(None, match.groups()), "0")) for match in _COUNTED.finditer(output)]
     if any(counts):
         return ""

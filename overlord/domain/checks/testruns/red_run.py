@@ -18,12 +18,21 @@ SHOWN = 5
 _CRASH = re.compile(r"^\S.*?:\d+: (\w[\w.]*)\s*$", re.MULTILINE)
 """How pytest ends a traceback: where, and with which exception."""
 _LOADING = frozenset({"ImportError", "ModuleNotFoundError", "SyntaxError", "IndentationError", "TabError"})
-_ASSERTED = frozenset({"AssertionError", "Failed", "Fail"})
+_ASSERTED = frozenset(
+    {
+        "AssertionError",
+        "Failed",
+        "AssertionFailedError",
+        "ComparisonFailure",
+        "ExpectationNotMetError",
+        "ExpectationFailedException",
+    }
+)
+"""Of pytest, JUnit, RSpec and PHPUnit."""
 _BEGINNING = re.compile(r"(?:\w+\.)*(\w*(?:Error|Exception|Failed|Exit|Interrupt|Warning))\b")
 _PLAIN_ASSERT = re.compile(r"assert\b|expected\b|Expected\b|expect\(|DID NOT RAISE|Failed asserting")
 _ANYWHERE = re.compile(
-    r"\bAssertionError\b|\bassertion\b.*\bfailed\b|\bexpect\(|\bERR_ASSERTION\b|AssertionFailedError|ComparisonFailure"
-    r"|ExpectationNotMetError|\bexpected:? .*\bgot:?\b",
+    r"\bAssertionError\b|\bassertion\b.*\bfailed\b|\bexpect\(|\bERR_ASSERTION\b|\bexpected:? .*\bgot:?\b",
     re.DOTALL,
 )
 _NOT_LOADED = re.compile(

@@ -12,11 +12,14 @@ def judge_retrospective(seen: Seen) -> Verification:
     """Whether every note rests on entries of the history that the worker was given."""
     if not seen.entries:
         return Verification(verified=False, why="The session has no history to look back on.")
-    cited = cited_entries(seen.result.runner_output)
-    if cited is None:
+    by_note = cited_entries(seen.result.runner_output)
+    if by_note is None:
         return Verification(
             verified=False, why='Its notes are not in form: runner_output is one JSON object, {"notes": […]}.'
         )
+    if not all(by_note):
+        return Verification(verified=False, why="A note cites nothing: each names the entries that show it.")
+    cited = tuple(dict.fromkeys(ref for refs in by_note for ref in refs))
     if strange := [ref for ref in cited if ref not in seen.entries]:
         named = ", ".join(" ".join(ref.split())[:40] for ref in strange[:MOST_NAMED])
         return Verification(verified=False, why=visible(f"It cites entries that it was not given: {named}."))

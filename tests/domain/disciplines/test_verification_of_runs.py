@@ -1,0 +1,374 @@
+"""Red, green and refactor: what is run, and what of it is enough. The reports are made by hand, so that each condition has its test."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from minion.protocol import CheckReport, StepOutcome, StepResult, Tree
+from overlord.domain.checks.file import CheckCommand, ChecksFile
+from overlord.domain.disciplines.call import CallStatus, Verification
+from overlord.domain.disciplines.catalog import DisciplineName
+from overlord.domain.disciplines.verification.seen import Seen
+from overlord.domain.disciplines.verification.verify import judge, needed, plan
+from overlord.domain.disciplines.worker_result import WorkerResult
+from overlord.domain.scope.check import Change
+from overlord.domain.session import Ending, EndKind
+from tests.domain.disciplines.runner_outputs import RUNS
+from tests.domain.disciplines.test_red_run import ASSERTED, case, printed, ran
+
+RED, GREEN, REFACTOR = DisciplineName.TDD_RED, DisciplineName.TDD_GREEN, DisciplineName.TDD_REFACTOR
+PASSED = WorkerResult(status=CallStatus.PASS)
+EXITED = Ending(kind=EndKind.EXITED)
+TEST = Change(path="test_new.py", status="A", added=3)
+CODE = Change(path="calc.py", status="M", added=1, removed=1)
+NEW_RED, NEW_GREEN = case("new", said=ASSERTED), case("new")
+OLD_RED, OLD_GREEN = case("old", "test_old.py", ASSERTED), case("old", "test_old.py")
+ARGUMENTS = {"test_path": "test_new.py", "impl_path": "calc.py"}
+
+
+def named(name: str, step: StepResult) -> StepResult:
+    return StepResult(
+        name=name,
+        outcome=step.outcome,
+        exit_code=step.exit_code,
+        junit=step.junit,
+        output=step.output,
+        rerun_junit=step.rerun_junit,
+        command=step.command,
+    )
+
+
+def judged(
+    discipline: DisciplineName,
+    changes: Sequence[Change],
+    base: StepResult | None,
+    head: StepResult | None,
+    restored: StepResult | None = None,
+    **more: Any,
+) -> Verification:
+    made = {"baseline": base, "base_tests": restored, "tests": head}
+    report = CheckReport(steps=tuple(named(name, step) for name, step in made.items() if step is not None))
+    given: dict[str, Any] = {"arguments": ARGUMENTS, "ending": EXITED, "report": report, "result": PASSED}
+    return judge(discipline, Seen(changes=changes, **(given | more)))
+
+
+def command(line: str, **more: str) -> ChecksFile:
+    return ChecksFile(tests=CheckCommand.model_validate({"command": line, **more}))
+
+
+# Plans
+
+
+def test_red_runs_the_tests_without_the_change_and_with_it() -> None:
+    made = plan(RED, changes=[TEST], arguments=ARGUMENTS, timeout_s=90)
+    assert [(step.name, step.tree, step.command, step.timeout_s) for step in made.steps] == [
+        ("baseline", Tree.BASE, (), 90),
+        ("tests", Tree.HEAD, (), 90),
+    ]
+    assert all(step.reruns == 2 for step in made.steps)
+
+
+def test_the_callers_command_is_run_where_the_project_is() -> None:
+    asked: dict[str, Any] = {"changes": [TEST], "directory": "web", "checks": command("make test")}
+    given = {**ARGUMENTS, "test_path": "test_new.py", "test_cmd": "pytest -q 'a b'"}
+    changes = [Change(path="web/test_new.py", status="A")]
+    made = plan(RED, **{**asked, "changes": changes}, arguments=given).steps
+    assert {(step.command, step.directory) for step in made} == {(("pytest", "-q", "a b"), "web")}
+    own = plan(RED, **{**asked, "changes": changes}, arguments=ARGUMENTS).steps
+    assert {(step.command, step.directory) for step in own} == {(("make", "test"), "")}
+    found = plan(RED, changes=changes, arguments=ARGUMENTS, directory="web").steps
+    assert {(step.command, step.directory) for step in found} == {((), "web")}
+    shell = plan(RED, changes=[TEST], arguments={"test_cmd": "cd x && pytest"}).steps
+    assert shell[0].command == ("sh", "-c", "cd x && pytest")
+
+
+def test_green_puts_the_tests_back_where_they_were_changed() -> None:
+    made = plan(GREEN, changes=[CODE, Change(path="test_new.py", status="M")], arguments=ARGUMENTS)
+    assert [(step.name, step.restore) for step in made.steps] == [
+        ("baseline", ()),
+        ("base_tests", ("test_new.py",)),
+        ("tests", ()),
+    ]
+    plain = plan(GREEN, changes=[CODE], arguments=ARGUMENTS)
+    assert [step.name for step in plain.steps] == ["baseline", "tests"]
+
+
+@pytest.mark.parametrize(
+    ("discipline", "changes"),
+    [
+        (RED, []),
+        (RED, [TEST, CODE]),
+        (GREEN, []),
+        (REFACTOR, []),
+        (REFACTOR, [CODE, TEST]),
+        (DisciplineName.REVIEW, []),
+        (DisciplineName.SPEC, [CODE]),
+    ],
+)
+def test_nothing_is_run_where_the_change_decides(discipline: DisciplineName, changes: list[Change]) -> None:
+    assert plan(discipline, changes=changes, arguments=ARGUMENTS).steps == ()
+
+
+@pytest.mark.parametrize("discipline", [RED, GREEN, REFACTOR])
+def test_a_command_that_cannot_be_read_is_told(discipline: DisciplineName) -> None:
+    changes = [TEST] if discipline is RED else [CODE]
+    arguments = {**ARGUMENTS, "test_cmd": "pytest 'x"}
+    assert plan(discipline, changes=changes, arguments=arguments).steps == ()
+    made = judged(discipline, changes, None, None, arguments=arguments, report=None, ending=None)
+    assert made.why == "test_cmd cannot be read as a command: No closing quotation."
+    assert made.code == ("not_run" if discipline is RED else "")
+
+
+# Red
+
+
+def test_red() -> None:
+    made = judged(RED, [TEST], ran(OLD_GREEN), ran(OLD_GREEN, NEW_RED))
+    assert made == Verification(
+        verified=True, why="Red for an assertion: test_new::new.", code="assertion", output=ASSERTED
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "said"),
+    [
+        ([], "no_test_ran", "Nothing was changed"),
+        ([TEST, CODE], "wrong_test", "It changed code: calc.py."),
+        ([TEST, Change(path="pytest.ini", status="M")], "wrong_test", "It changed code: pytest.ini."),
+        ([TEST, Change(path="tests/conftest.py", status="M")], "wrong_test", "It changed how tests are run"),
+        ([Change(path="test_other.py", status="A")], "wrong_test", "It did not write test_new.py"),
+        ([Change(path="test_new.py", status="D")], "wrong_test", "It only removed tests"),
+    ],
+)
+def test_red_changes_tests_alone(changes: list[Change], code: str, said: str) -> None:
+    made = judged(RED, changes, ran(OLD_GREEN), ran(OLD_GREEN, NEW_RED))
+    assert (made.verified, made.code) == (False, code)
+    assert said in made.why
+
+
+def test_the_file_that_was_asked_for_may_have_any_name() -> None:
+    arguments = {"test_path": "checks/half.py"}
+    changes = [Change(path="checks/half.py", status="A")]
+    red = case("new", "checks/half.py", ASSERTED)
+    assert judged(RED, changes, ran(OLD_GREEN), ran(OLD_GREEN, red), arguments=arguments).verified
+
+
+@pytest.mark.parametrize(
+    ("ending", "has_report", "said"),
+    [
+        (EXITED, False, "without a report"),
+        (Ending(kind=EndKind.OUT_OF_MEMORY), True, "did not end by itself (out of memory)"),
+        (Ending(kind=EndKind.KILLED), True, "did not end by itself (killed)"),
+    ],
+)
+def test_a_session_that_tells_nothing_verifies_nothing(ending: Ending, has_report: bool, said: str) -> None:
+    more: dict[str, Any] = {"ending": ending} if has_report else {"ending": ending, "report": None}
+    made = judged(RED, [TEST], ran(OLD_GREEN), ran(NEW_RED), **more)
+    assert (made.verified, made.code) == (False, "not_run")
+    assert said in made.why
+
+
+def test_both_runs_have_to_be_made() -> None:
+    late = StepResult(name="x", outcome=StepOutcome.TIMED_OUT, output="…")
+    assert judged(RED, [TEST], None, ran(NEW_RED)).why == "The check session did not make every test run."
+    at_base = judged(RED, [TEST], late, ran(NEW_RED))
+    assert at_base.why == "The tests did not end within their time on the files as they were."
+    assert judged(RED, [TEST], ran(OLD_GREEN), late).why == "The tests did not end within their time."
+    assert at_base.code == "not_run"
+
+
+def test_first_tests_of_a_project_are_red_too() -> None:
+    none = StepResult(name="x", outcome=StepOutcome.NOTHING_TO_RUN)
+    assert judged(RED, [TEST], none, ran(NEW_RED)).verified
+    assert judged(RED, [TEST], none, none).code == "no_test_ran"
+
+
+def test_a_test_that_was_red_and_is_written_anew_is_red() -> None:
+    old, new = b"def test_new():\n    assert 1 == 2\n", b"def test_new():\n    assert 1 == 3\n"
+    red, changes = case("test_new", said=ASSERTED), [Change(path="test_new.py", status="M")]
+    report = CheckReport(steps=(named("baseline", ran(red)), named("tests", ran(red))))
+
+    def seen(head: bytes) -> Seen:
+        return Seen(
+            result=PASSED,
+            changes=changes,
+            ending=EXITED,
+            report=report,
+            base={"test_new.py": old},
+            head={"test_new.py": head},
+        )
+
+    assert judge(RED, seen(new)).verified
+    assert judge(RED, seen(old + b"\n\ndef test_b():\n    assert True\n")).code == "wrong_test"
+    wanted = needed(RED, Seen(result=PASSED, changes=changes))
+    assert (wanted.base, wanted.head) == (frozenset({"test_new.py"}), frozenset({"test_new.py"}))
+
+
+def test_an_output_counts_only_where_no_report_was_to_be_written() -> None:
+    printed_red = printed(1, next(run.output for run in RUNS if run.name == "unittest, an assertion"))
+    green = printed(0, "Ran 1 test in 0.1s\n\nOK\n")
+    own = judged(RED, [TEST], green, printed_red, checks=command("python -m unittest"))
+    assert (own.verified, own.code) == (True, "assertion")
+    for checks in (None, command("pytest"), command("make test", junit="out.xml")):
+        made = judged(RED, [TEST], green, printed_red, checks=checks)
+        assert (made.verified, made.code) == (False, "unclear"), checks
+        assert "no readable report" in made.why
+
+
+# Green
+
+BASE = ran(OLD_GREEN, NEW_RED)
+ALL = ran(OLD_GREEN, NEW_GREEN)
+
+
+def test_green() -> None:
+    made = judged(GREEN, [CODE], BASE, ALL)
+    assert made.verified
+    assert made.why == (
+        "test_new::new failed for an assertion before and passes now, as it was written; 2 tests pass in all."
+    )
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "said"),
+    [
+        (ALL, ALL, "test_new.py was not red before: it passes already"),
+        (ran(OLD_GREEN, case("new", said="ImportError", kind="error")), ALL, "was not red before"),
+        (ran(OLD_GREEN, case("new", said="KeyError: 'x'")), ALL, "was not red before"),
+        (ran(OLD_RED), ran(OLD_GREEN), "was not red before: what fails is not the test"),
+        (BASE, BASE, "test_new::new does not pass as it was written."),
+        (BASE, ran(NEW_GREEN, OLD_RED), "passed before and fails"),
+        (BASE, ran(NEW_GREEN), "passed before and is not run any more"),
+        (BASE, ran(NEW_GREEN, case("old", "test_old.py", "no", "skipped")), "passed before and is skipped"),
+        (BASE, ran(OLD_GREEN), "does not pass as it was written"),
+        (BASE, ran(OLD_GREEN, case("new", said="no", kind="skipped")), "does not pass as it was written"),
+        (BASE, printed(0, ""), "no readable report"),
+        (printed(1, "AssertionError"), ALL, "no readable report"),
+    ],
+)
+def test_what_is_not_green(base: StepResult, head: StepResult, said: str) -> None:
+    made = judged(GREEN, [CODE], base, head)
+    assert not made.verified
+    assert said in made.why
+
+
+def test_nothing_changed_is_not_green() -> None:
+    assert judged(GREEN, [], BASE, ALL).why == "Nothing was changed."
+
+
+def test_all_of_the_tests_in_the_file_have_to_pass() -> None:
+    other = case("b", said="KeyError: 'x'")
+    made = judged(GREEN, [CODE], ran(NEW_RED, other), ran(NEW_GREEN, other))
+    assert made.why == "test_new::b fails."
+
+
+def test_a_test_that_green_changed_is_judged_as_it_was() -> None:
+    changes = [CODE, Change(path="test_new.py", status="M", added=1)]
+    saved = judged(GREEN, changes, BASE, ALL, restored=BASE)
+    assert saved.why == "test_new::new does not pass as it was written."
+    kept = judged(GREEN, changes, BASE, ALL, restored=ALL)
+    assert kept.verified
+    assert kept.why.endswith("test_new.py was changed: it was judged in the form it had before.")
+    assert judged(GREEN, changes, BASE, ALL).why == "The check session did not make every test run."
+
+
+def test_another_test_that_green_changed_is_judged_as_it_was() -> None:
+    changes = [CODE, Change(path="test_old.py", status="M", added=1)]
+    made = judged(GREEN, changes, BASE, ALL, restored=ran(OLD_RED, NEW_GREEN))
+    assert not made.verified
+    assert "fails in its old form" in made.why
+    assert "Tests were changed (test_old.py)" in judged(GREEN, changes, BASE, ALL, restored=ALL).why
+
+
+GO_RED = printed(1, "--- FAIL: TestNew (0.00s)\n    test_new.go:3: no\nFAIL\nFAIL\tx/calc\t0.1s\n")
+GO_GREEN = printed(0, "ok  \tx/calc\t0.1s\n")
+
+
+@pytest.mark.parametrize(
+    ("base", "restored", "head", "is_verified"),
+    [
+        (GO_RED, None, GO_GREEN, True),
+        (GO_RED, None, GO_RED, False),
+        (GO_RED, GO_GREEN, GO_GREEN, True),
+        (GO_RED, GO_RED, GO_GREEN, False),
+        (GO_RED, None, printed(0, "?   \tx/calc\t[no test files]\n"), False),
+        (GO_GREEN, None, GO_GREEN, False),
+        (printed(1, "--- FAIL: TestNew (0.00s)\n    elsewhere.go:3: no\nFAIL\n"), None, GO_GREEN, False),
+    ],
+)
+def test_green_by_exit_codes(
+    base: StepResult, restored: StepResult | None, head: StepResult, is_verified: bool
+) -> None:
+    changes = [CODE, *([Change(path="test/other.go", status="M")] if restored else [])]
+    arguments = {"test_path": "test_new.go", "test_cmd": "go test ./..."}
+    made = judged(GREEN, changes, base, head, restored, arguments=arguments)
+    assert made.verified is is_verified, made.why
+
+
+# Refactor
+
+
+def test_a_refactoring() -> None:
+    made = judged(REFACTOR, [CODE], ALL, ALL)
+    assert (made.verified, made.why) == (True, "2 tests passed before and pass now; none was changed.")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ([], "Nothing was changed in calc.py."),
+        ([Change(path="other.py", status="M", added=1)], "Nothing was changed in calc.py."),
+        (
+            [Change(path="calc.py", status="M", old_mode="100644", new_mode="100755")],
+            "Nothing was changed in",
+        ),
+        ([CODE, TEST], "It changed tests: test_new.py."),
+    ],
+)
+def test_a_refactoring_changes_its_file_and_no_test(changes: list[Change], said: str) -> None:
+    made = judged(REFACTOR, changes, ALL, ALL, restored=ALL)
+    assert not made.verified
+    assert said in made.why
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "said"),
+    [
+        (BASE, BASE, "The tests were not green before: test_new::new fails"),
+        (ALL, BASE, "test_new::new passed before and does not now."),
+        (ALL, ran(OLD_GREEN), "test_new::new passed before and does not now."),
+        (ALL, ran(OLD_GREEN, case("new", said="no", kind="skipped")), "passed before and does not now"),
+        (ALL, ran(OLD_GREEN, NEW_GREEN, case("b", said=ASSERTED)), "fails."),
+        (ran(OLD_GREEN), ran(OLD_GREEN), "No test of test_new.py passed before"),
+        (ran(case("new", said="no", kind="skipped")),) * 2 + ("Not one test passed before",),
+        (ALL, printed(0, ""), "no readable report"),
+        (printed(0, ""), ALL, "no readable report"),
+    ],
+)
+def test_what_is_no_refactoring(base: StepResult, head: StepResult, said: str) -> None:
+    made = judged(REFACTOR, [CODE], base, head)
+    assert not made.verified
+    assert said in made.why
+
+
+@pytest.mark.parametrize(
+    ("base", "head", "said"),
+    [
+        (GO_GREEN, GO_GREEN, "judged by the exit code"),
+        (GO_RED, GO_GREEN, "The tests were not green before (exit code 1)."),
+        (GO_GREEN, GO_RED, "The tests do not pass with this change (exit code 1)."),
+        (printed(0, "?   \tx/calc\t[no test files]\n"), GO_GREEN, "The tests were not green before"),
+    ],
+)
+def test_a_refactoring_by_exit_codes(base: StepResult, head: StepResult, said: str) -> None:
+    made = judged(REFACTOR, [CODE], base, head, checks=command("go test ./..."))
+    assert made.verified is (said == "judged by the exit code")
+    assert said in made.why
+
+
+def test_the_workers_own_word_counts_for_nothing() -> None:
+    claim = WorkerResult(status=CallStatus.PASS, claims_verified=True)
+    made = judged(REFACTOR, [], ALL, ALL, result=claim)
+    assert not made.verified
+    assert made.why == "Nothing was changed in calc.py. The worker said that it is verified."
