@@ -6,17 +6,17 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from overlord.domain.access import AccessRight
-from overlord.domain.disciplines.catalog import DisciplineName
 from overlord.domain.interface import Interface
 from overlord.entrypoints.mcp import query_tools, verb_tools
 from overlord.entrypoints.mcp.listing import ToolListing
+from overlord.entrypoints.mcp.tools import TOOLS
 from overlord.queries import registry as queries
 from overlord.verbs import registry as verbs
 from overlord.verbs.right import OF_TOKEN
 from tests.mcp_verbs.desk import Desk
 
-OTHERS = {*DisciplineName, "session_log", "brain_write", "brain_query", "tier", "wait", "cancel"}
-"""What the disciplines' side calls its tools."""
+OTHERS = {tool.name for tool in TOOLS}
+"""Disciplines, and the tools beside them."""
 NAMED = {"status", "inbox", "answer", "work", "run", "proposals", "knowledge"}
 
 
