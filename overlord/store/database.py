@@ -185,6 +185,21 @@ def copied(source: Path, target: Path) -> None:
         os.close(handle)
 
 
+def is_held(path: Path) -> bool:
+    """Whether a daemon works with a database now."""
+    try:
+        lock = os.open(path.with_suffix(".lock"), os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
+
+
 @contextmanager
 def exclusively(path: Path) -> Iterator[None]:
     """Be the one daemon of a database for a moment. Raises StoreError while there is another."""

@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -56,6 +56,11 @@ class StoredBackend:
         if project_root != ROOT:
             raise Refused(f"project_root must be {ROOT}")
         return Ground(space=REPO, base_branch="main", base_sha=BASE)
+
+    async def check_files(self, ground: Ground, files: Mapping[str, Sequence[str]]) -> None:
+        """Every file is there but one that is called so."""
+        if missing := [name for names in files.values() for name in names if name == "absent.py"]:
+            raise Refused(f"there is no {missing[0]}")
 
     async def ground_of_session(self, session_key: str) -> Ground:
         found = await self.read(lambda c: calls.of_session(c, "", session_key))

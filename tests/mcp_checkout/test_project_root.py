@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from overlord.domain.disciplines.arguments import needed_files
 from overlord.domain.disciplines.catalog import DisciplineName
-from overlord.entrypoints.mcp.checkout.project_root import checkout_at, directory_of, needed_files
+from overlord.entrypoints.mcp.checkout.project_root import checkout_at, directory_of
 from overlord.errors import Refused
 from tests.local import git, made
 from tests.mcp_checkout.checkouts import Kept

@@ -1,7 +1,7 @@
 """A caller of MCP at a database on disk: what they may and see is theirs, what the engine does is a test's."""
 
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -60,6 +60,9 @@ class Desk:
 
     async def ground(self, project_root: str) -> Ground:
         raise AssertionError(f"no verb asks for {project_root}")
+
+    async def check_files(self, ground: Ground, files: Mapping[str, Sequence[str]]) -> None:
+        raise AssertionError(f"no verb looks for {files} in {ground}")
 
     async def ground_of_session(self, session_key: str) -> Ground:
         raise AssertionError(f"no verb asks for {session_key}")

@@ -5,7 +5,7 @@ from math import isfinite
 from pathlib import PurePosixPath
 from typing import cast
 
-from overlord.domain.disciplines.catalog import Argument, ArgumentKind, DisciplineKind
+from overlord.domain.disciplines.catalog import Argument, ArgumentKind, DisciplineKind, DisciplineName
 from overlord.domain.event import Json
 from overlord.domain.text.plain import visible
 
@@ -95,3 +95,18 @@ def relative_path(name: str, text: str) -> str:
     if pure.parts[0].casefold() in {".git", ".nebulus"} or ".git" in {part.casefold() for part in pure.parts}:
         raise ArgumentError(f"{name} names what no session writes: {visible(text)[:120]!r}")
     return str(pure)
+
+
+def needed_files(discipline: DisciplineName, arguments: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+    """The files that a call is about and that must be there already, by the argument that names them."""
+    needed: dict[str, tuple[str, ...]] = {}
+    if isinstance(files := arguments.get("files"), list | tuple):
+        needed["files"] = tuple(str(item) for item in files)
+    wanted = {
+        DisciplineName.TDD_GREEN: ("test_path",),
+        DisciplineName.TDD_REFACTOR: ("test_path", "impl_path"),
+    }
+    for name in wanted.get(discipline, ()):
+        if isinstance(path := arguments.get(name), str) and path:
+            needed[name] = (path,)
+    return needed

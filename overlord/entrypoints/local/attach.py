@@ -39,6 +39,7 @@ from overlord.failpoints import Failpoint
 from overlord.queries import session as session_query
 from overlord.store import decisions, jobs, sessions
 from overlord.store.database import open_reader, write_from_command
+from overlord.store.disciplines import calls
 from overlord.verbs import commands
 from overlord.verbs.typed_words import typed_words
 
@@ -156,6 +157,10 @@ class Follower:
         newest = max(moving or found, key=lambda job: job.updated_at, default=None)
         if self._tail is not None:
             return job_of(connection, self.place.repository, self.issue)
+        if newest is None and (open_calls := calls.open_calls(connection, self.place.repository)):
+            raise Refused(
+                f"an `overlord mcp` works on calls of this checkout ({', '.join(call.ref for call in open_calls[:5])}); wait for them"
+            )
         if newest is not None and self.issue not in (0, newest.issue.number):
             raise Refused(
                 f"another process works on run {newest.issue.number}; wait for it, or name that run to attach to it"

@@ -128,7 +128,7 @@ def _take(lock: int, source: str) -> None:
                 time.sleep(TRY_AGAIN_S)  # it may be somebody who only looks whether it is held
                 continue
             raise PlaceBusy(
-                f"another `overlord run` works on {source}; wait for it, or stop it with Ctrl-C"
+                f"another `overlord run` works on {source}, or an `overlord mcp` with open calls; wait for it, or stop it with Ctrl-C"
             ) from None
         return
 

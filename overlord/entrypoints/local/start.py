@@ -18,7 +18,7 @@ from overlord.entrypoints.local.build.offer_merge import MergeWish
 from overlord.entrypoints.local.interruption import INTERRUPTED
 from overlord.entrypoints.local.local_session import LocalSession
 from overlord.entrypoints.local.record import Record
-from overlord.entrypoints.local.work import ACTIVE, job_of, work
+from overlord.entrypoints.local.work import ACTIVE, has_answers, job_of, moving, work
 from overlord.entrypoints.terminal.show import line, person
 from overlord.errors import GitFailed, NotFound, Refused
 from overlord.failpoints import Failpoint
@@ -262,7 +262,7 @@ async def _based(local_session: LocalSession, record: Record, base: str) -> Reco
             local_session.screen.write(
                 "This is a shallow clone: the run sees its last commit and no history."
             )
-    return replace(record, base=commit, forge_base=forge_base, base_branch=_forge_branch(branch), onto=onto)
+    return replace(record, base=commit, forge_base=forge_base, base_branch=forge_branch(branch), onto=onto)
 
 
 async def _warn_uncommitted(local_session: LocalSession, own: checkout.Checkout, start: str) -> None:
@@ -277,7 +277,7 @@ async def _warn_uncommitted(local_session: LocalSession, own: checkout.Checkout,
         local_session.screen.write(f"{found}; the run starts from {start} and leaves that alone.")
 
 
-def _forge_branch(branch: str) -> str:
+def forge_branch(branch: str) -> str:
     """What the forge calls the branch a run starts from: one word, so that no two can be in each other's way."""
     flat = re.sub(r"[^A-Za-z0-9_]+", "-", branch).strip("-")[:100] or "detached"
     return f"{flat}-base" if flat.startswith("minion") else flat
@@ -301,7 +301,7 @@ async def _check_ready(local_session: LocalSession, record: Record, kind: Reques
 def _check_alone(local_session: LocalSession, number: int) -> None:
     """One run at a time: each is worked with its own scope, budget and model. Raises Refused."""
     busy = local_session.read(
-        lambda c: [job for job in _moving(c, local_session.place.repository) if job.issue.number != number]
+        lambda c: [job for job in moving(c, local_session.place.repository) if job.issue.number != number]
     )
     if busy:
         raise Refused(
@@ -310,22 +310,12 @@ def _check_alone(local_session: LocalSession, number: int) -> None:
         )
 
 
-def _moving(connection: sqlite3.Connection, space: str) -> list[Job]:
-    """The jobs that would go on by themselves if an Overlord ran here."""
-    found = (job for job in jobs.open_jobs(connection) if job.space == space and job.call_number is None)
-    return [job for job in found if job.state in ACTIVE or _has_answers(connection, job)]
-
-
-def _has_answers(connection: sqlite3.Connection, job: Job) -> bool:
-    return job.state is JobState.WAITING and bool(decisions.unapplied(connection, job.id))
-
-
 def _waits(local_session: LocalSession, record: Record) -> bool:
     """Whether a run goes on only when somebody answers, and nobody has yet."""
     job = local_session.read(lambda c: job_of(c, local_session.place.repository, record.number))
     if job is None or job.state is not JobState.WAITING:
         return False
-    return not local_session.read(lambda c: _has_answers(c, job))
+    return not local_session.read(lambda c: has_answers(c, job))
 
 
 def _is_open(local_session: LocalSession, record: Record) -> bool:

@@ -16,6 +16,7 @@ from overlord.domain.event import EventName
 from overlord.domain.identifiers import SessionId
 from overlord.domain.interface import Interface
 from overlord.domain.job import Job, JobId, JobState
+from overlord.domain.session import Session
 from overlord.engine.bootstrap import init_job
 from overlord.engine.sessions import collect
 from overlord.entrypoints.local import asking
@@ -270,7 +271,7 @@ async def work(
             watch=watch,
             accepts=accepts,
         )
-        async with _going(running):
+        async with going(running):
             with screen.live():
                 followed = asyncio.create_task(run.until_it_rests())
                 stop = asyncio.create_task(interruption.came.wait())
@@ -296,6 +297,17 @@ def _is_of_talk(job: Job, event: str) -> bool:
     return event in own or (event in _DECIDED and job.phase == init_job.DISCOVER)
 
 
+def moving(connection: sqlite3.Connection, space: str) -> list[Job]:
+    """The jobs of runs that would go on by themselves if an Overlord ran here. Calls of disciplines are no runs."""
+    found = (job for job in jobs.open_jobs(connection) if job.space == space and job.call_number is None)
+    return [job for job in found if job.state in ACTIVE or has_answers(connection, job)]
+
+
+def has_answers(connection: sqlite3.Connection, job: Job) -> bool:
+    """Whether a job waits for a person who has spoken."""
+    return job.state is JobState.WAITING and bool(decisions.unapplied(connection, job.id))
+
+
 def job_of(connection: sqlite3.Connection, space: str, issue: int) -> Job | None:
     """The latest job of an issue."""
     found = (job for job in jobs.all_jobs(connection) if job.space == space and job.issue.number == issue)
@@ -317,7 +329,7 @@ async def _show_how(running: Overlord, screen: Screen) -> None:
 
 
 @asynccontextmanager
-async def _going(running: Overlord) -> AsyncIterator[None]:
+async def going(running: Overlord) -> AsyncIterator[None]:
     """The Overlord's loop, for as long as the block lasts."""
     stopped = asyncio.Event()
     loop = asyncio.create_task(running.run(stopped))
@@ -335,7 +347,7 @@ async def _stop_sessions(running: Overlord, space: str, issue: int) -> None:
     await running.tick.close()
     grace_s = parts.settings.sessions.grace_s
     with contextlib.suppress(ExternalServiceError, IllegalMove):
-        for session in await parts.database.read(sessions.live):
+        for session in await parts.database.read(_live_of_runs):
             if session.kind is SessionKind.WORK:
                 await parts.runner.stop(SessionId(session.id), grace_s=grace_s)
             elif session.kind not in {SessionKind.REVIEW, SessionKind.DRAFT}:
@@ -343,6 +355,12 @@ async def _stop_sessions(running: Overlord, space: str, issue: int) -> None:
         job = await parts.database.read(lambda c: job_of(c, space, issue))
         if job is not None and job.state is JobState.RUNNING:
             await collect.step(parts, job)
+
+
+def _live_of_runs(connection: sqlite3.Connection) -> list[Session]:
+    """Sessions of calls are left to be found again by whoever works on calls next."""
+    live = sessions.live(connection)
+    return [session for session in live if jobs.get(connection, session.job_id).call_number is None]
 
 
 def run_status(connection: sqlite3.Connection, job: Job, at: datetime) -> RunStatus:

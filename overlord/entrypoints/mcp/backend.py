@@ -1,7 +1,7 @@
 """What a server of MCP stands on: for a checkout, its files and the Overlord that works there; at the listener, the daemon and a token."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -53,6 +53,10 @@ class Backend(Protocol):
 
     async def ground(self, project_root: str) -> Ground:
         """The files that `project_root` means, a copy of the caller's own included where they are. Raises Refused with what is wrong."""
+
+    async def check_files(self, ground: Ground, files: Mapping[str, Sequence[str]]) -> None:
+        """Raises Refused for files that a call is about, by the argument that names them, and that are not there. Where the base is not
+        looked at before the call is worked on, its worker finds that."""
 
     async def ground_of_session(self, session_key: str) -> Ground:
         """The same where no `project_root` is given: of the session's last call, else of the checkout. Raises Refused."""

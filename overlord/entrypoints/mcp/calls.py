@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from overlord.domain.access import AccessRight
+from overlord.domain.disciplines.arguments import checked, needed_files
 from overlord.domain.disciplines.call import Call, CallResult, CallState
 from overlord.domain.disciplines.catalog import KINDS, Argument, ArgumentKind, DisciplineKind, DisciplineName
 from overlord.domain.event import Json
@@ -87,7 +88,9 @@ def call_tools() -> tuple[Tool, ...]:
 async def _discipline(kind: DisciplineKind, asked: Asked) -> Answer:
     backend = asked.backend
     root = asked.text("project_root")
+    needed = needed_files(kind.name, checked(kind, asked.arguments))
     ground = await (backend.ground(root) if root else backend.ground_of_session(asked.text("session_id")))
+    await backend.check_files(ground, needed)
 
     def request(connection: sqlite3.Connection) -> Call:
         return request_call(

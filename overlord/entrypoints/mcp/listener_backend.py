@@ -1,7 +1,7 @@
 """One caller's view of a daemon over HTTP: what their token reaches, worked on by the daemon itself. No files of theirs are here."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from overlord.domain.access import AccessRight
@@ -73,6 +73,9 @@ class ListenerBackend:
         if at and not _is_branch(branch):
             raise Refused(f"{visible(branch)[:100]!r} is no name of a branch; {FORM}")
         return await self._ground(RepositoryName(space), branch)
+
+    async def check_files(self, ground: Ground, files: Mapping[str, Sequence[str]]) -> None:
+        """The branch is fetched once the call is worked on."""
 
     async def ground_of_session(self, session_key: str) -> Ground:
         """Where the session's last call was, among those the token is for. Raises Refused."""

@@ -85,7 +85,7 @@ async def propose(outcome: Outcome, environment: Mapping[str, str]) -> Proposed:
     own, landed = outcome.place.checkout, outcome.landed
     if own is None or landed is None:
         raise Refused("there is no branch to make a pull request of")
-    address = await _address(own.git_dir)
+    address = await address_of(own.git_dir)
     found = place_of(address)
     if found is None:
         raise Refused(
@@ -114,7 +114,8 @@ async def propose(outcome: Outcome, environment: Mapping[str, str]) -> Proposed:
     return Proposed(branch=landed.branch, url=pull.url, is_open=True)
 
 
-async def _address(git_dir: Path) -> str:
+async def address_of(git_dir: Path) -> str:
+    """The address of the remote that a repository comes from. Raises Refused where it has none."""
     try:
         return (
             (await git(git_dir, "config", "--get", f"remote.{REMOTE}.url")).decode(errors="replace").strip()

@@ -1,10 +1,8 @@
 """What `project_root` means on this machine: the checkout that the server was started in, or a directory of it. Nothing else is looked at."""
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
-from overlord.domain.disciplines.catalog import DisciplineName
 from overlord.domain.text.plain import visible
 from overlord.entrypoints.local import checkout
 from overlord.entrypoints.local.checkout import Checkout
@@ -100,18 +98,3 @@ def _real(path: Path) -> str:
 def shown(text: str) -> str:
     """A path of whoever calls, fit to be printed."""
     return visible(text)[:_SHOWN_CHARS]
-
-
-def needed_files(discipline: DisciplineName, arguments: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
-    """The files that a call is about and that must be there already, by the argument that names them."""
-    needed: dict[str, tuple[str, ...]] = {}
-    if isinstance(files := arguments.get("files"), list | tuple):
-        needed["files"] = tuple(str(item) for item in files)
-    wanted = {
-        DisciplineName.TDD_GREEN: ("test_path",),
-        DisciplineName.TDD_REFACTOR: ("test_path", "impl_path"),
-    }
-    for name in wanted.get(discipline, ()):
-        if isinstance(path := arguments.get(name), str) and path:
-            needed[name] = (path,)
-    return needed
