@@ -9,6 +9,8 @@ from typing import TypeVar
 
 from overlord.domain.access import AccessRight
 from overlord.domain.disciplines.call import Call
+from overlord.domain.disciplines.catalog import DisciplineName
+from overlord.domain.identifiers import RepositoryName
 from overlord.domain.portfolio.task import TaskState
 from overlord.entrypoints.mcp.backend import Delivered
 from overlord.failpoints import Failpoint
@@ -16,7 +18,7 @@ from overlord.settings.load import Settings, load
 from overlord.store import access, decisions, jobs, ledger
 from overlord.store.database import Database
 from overlord.store.portfolio import initiatives, tasks
-from overlord.verbs.calls import Ground
+from overlord.verbs.calls import Ground, request_call
 from tests.portfolio import a_task, an_initiative
 from tests.records import HEAD, NOW, REPO
 from tests.stored import ask, claim, note, opened, propose
@@ -74,14 +76,14 @@ class Desk:
 
     async def filled(self) -> None:
         """Both repositories with a job that waits, an initiative, a note, a proposal; and a token."""
-        await self.database.write("by hand", _fill)
+        await self.database.write("by hand", lambda c: _fill(c, self.settings))
 
     async def events(self, name: str) -> list[str]:
         """The data of the ledger's events of a name."""
         return [item.data for item in await self.read(lambda c: list(ledger.entries(c))) if item.name == name]
 
 
-def _fill(connection: sqlite3.Connection) -> None:
+def _fill(connection: sqlite3.Connection, settings: Settings) -> None:
     for number, space, title in ((7, REPO, "add() subtracts"), (8, OTHER, HUSH)):
         job = claim(connection, number, space, title=title)
         jobs.repair(connection, job.id, head_sha=HEAD)
@@ -95,6 +97,15 @@ def _fill(connection: sqlite3.Connection) -> None:
         )
         note(connection, f"{title}, says {space}.", space=space)
         propose(connection, space, title=title)
+    request_call(
+        connection,
+        DisciplineName.TDD_RED,
+        {"project_root": OTHER, "spec": HUSH},
+        Ground(space=RepositoryName(OTHER), base_branch="main"),
+        settings=settings,
+        actor="web:else",
+        at=NOW,
+    )
     access.create(connection, "old", AccessRight.READ, actor="cli:alice", at=NOW)
     assert len(decisions.waiting(connection)) >= 2
 

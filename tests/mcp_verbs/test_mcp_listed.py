@@ -16,7 +16,7 @@ from overlord.verbs.right import OF_TOKEN
 from tests.mcp_verbs.desk import Desk
 
 OTHERS = {tool.name for tool in TOOLS}
-"""What the disciplines' side calls its tools."""
+"""Disciplines, and the tools beside them."""
 NAMED = {"status", "inbox", "answer", "work", "run", "proposals", "knowledge"}
 
 

@@ -37,7 +37,7 @@ GIVEN: dict[str, dict[str, Any]] = {
 }
 """A call of each verb about the other repository."""
 ASKED: dict[str, dict[str, Any]] = {
-    "call": {"call": "c9"},
+    "call": {"call": "c1"},
     "decision": {"number": "2"},
     "job": {"job": "2"},
     "why": {"job": "2"},
@@ -139,13 +139,16 @@ async def test_an_issue_that_several_have_names_none_that_is_not_theirs(desk: De
     assert scoped.is_error and not tells(said(scoped))
 
 
-@pytest.mark.parametrize("uri", ["overlord://jobs/2", "overlord://jobs/2/diff", "overlord://jobs/2/ledger"])
+@pytest.mark.parametrize(
+    "uri", ["overlord://jobs/2", "overlord://jobs/2/diff", "overlord://jobs/2/ledger", "overlord://calls/c1"]
+)
 async def test_a_resource_of_another_repository_is_not_there(desk: Desk, uri: str) -> None:
     caller = desk.as_(AccessRight.READ, REPO)
     with pytest.raises(NotFound) as hidden:
         await resources.called(caller, uri)
     with pytest.raises(NotFound) as absent:
-        await resources.called(caller, uri.replace("2", "99"))
+        await resources.called(caller, f"{uri.rpartition('s/')[0]}s/99")
     assert str(hidden.value) == str(absent.value) and not tells(str(hidden.value))
     listed = await resources.listed(caller)
     assert [item.uri for item in listed] == ["overlord://jobs/1"] and not tells(str(listed))
+    assert "overlord://calls/c1" in {item.uri for item in await resources.listed(desk)}
