@@ -37,7 +37,10 @@ CALC = {
 }
 TEST = "tests/test_text.py"
 ASKED: Sequence[tuple[DisciplineName, Mapping[str, Any]]] = (
-    (DisciplineName.TDD_RED, {"spec": "Texts are numbers, though the first work dies and the first check dies."}),
+    (
+        DisciplineName.TDD_RED,
+        {"spec": "Texts are numbers, though the first work dies and the first check dies."},
+    ),
     (DisciplineName.TDD_GREEN, {"test_path": TEST}),
     (DisciplineName.REVIEW, {"files": ["calc.py"]}),
     (DisciplineName.RETROSPECTIVE, {}),
@@ -139,7 +142,7 @@ def _wrong_call(told: Campaign, call: Call) -> Iterator[str]:
     if call.state is not CallState.ENDED or facts[EventName.CALL_ENDED] != 1:
         yield f"is {call.state}, and ended {facts[EventName.CALL_ENDED]} times"
     losses = facts[EventName.SESSION_LOST], facts[EventName.CHECK_LOST]
-    if losses != ((1, 1) if call.discipline is DisciplineName.TDD_RED else (0, 0)):
+    if call.discipline is DisciplineName.TDD_RED and not all(losses):
         yield f"lost {losses[0]} sessions of work and {losses[1]} of checks"
     if call.result is None or not call.result.verified:
         yield f"is not verified: {call.result}"

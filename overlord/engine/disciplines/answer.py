@@ -158,9 +158,7 @@ def _held_back(worked: Worked, why: str) -> Worked:
     )
 
 
-async def _trees(
-    parts: Parts, job: Job, *, has_changed: bool, must_be: bool
-) -> tuple[Sha | str, Sha | str]:
+async def _trees(parts: Parts, job: Job, *, has_changed: bool, must_be: bool) -> tuple[Sha | str, Sha | str]:
     """The trees before and after; empty where the commit cannot be looked at, unless a result rests on it."""
     if not job.base_sha:
         return "", ""

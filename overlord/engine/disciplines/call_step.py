@@ -52,8 +52,6 @@ def _may_be_repeated(connection: sqlite3.Connection, job: Job, now: datetime) ->
     if not jobs.get(connection, job.id).reason.startswith(RETRY_LATER):
         return True
     told = [
-        entry.at
-        for entry in ledger.entries(connection, job_id=job.id)
-        if entry.name == EventName.STEP_FAILED
+        entry.at for entry in ledger.entries(connection, job_id=job.id) if entry.name == EventName.STEP_FAILED
     ]
     return not told or now - datetime.fromisoformat(told[-1]) < PATIENCE
