@@ -8,7 +8,7 @@ import pytest
 
 from minion.protocol import SessionKind
 from overlord.domain.disciplines.call import Call, CallResult, CallState, CallStatus
-from overlord.domain.job import JobState
+from overlord.domain.job import JobId, JobState
 from overlord.embedded.play import give_result, silence, write
 from overlord.errors import ExternalServiceError, ForgeUnavailable, GitFailed, RunnerUnavailable
 from overlord.store import jobs, sessions
@@ -53,14 +53,19 @@ async def _told(port: str, plan: Plan) -> tuple[Call, list[str]]:
         call = await _green(world)
         plan.end()
         await world.settle()
-        made = await world.read(lambda c: sessions.of_job(c, call.job_id))
-        job = await world.read(lambda c: jobs.get(c, call.job_id))
+        made = await world.read(lambda c: sessions.of_job(c, _job(call)))
+        job = await world.read(lambda c: jobs.get(c, _job(call)))
         kinds = sorted(item.kind for item in made)
         found = [f"sessions {kinds}"] * (kinds != [SessionKind.CHECK, SessionKind.WORK])
         found += [f"{job.losses} losses"] * bool(job.losses)
         found += [f"is {job.state}"] * (job.state is not JobState.COMPLETED)
         found += [f"{item.session} is held" for item in await world.overlord.parts.runner.sessions()]
         return call, found
+
+
+def _job(call: Call) -> JobId:
+    assert call.job_id is not None
+    return call.job_id
 
 
 def _result(call: Call) -> CallResult:
@@ -106,16 +111,16 @@ async def test_a_lost_session_is_begun_again_and_costs_no_try() -> None:
         world.model_will(silence())
         call = await request(world, "tdd_green", test_path=TEST)
         await world.until(partial(_runs, world, call, SessionKind.WORK))
-        [work] = await world.read(lambda c: sessions.of_job(c, call.job_id))
+        [work] = await world.read(lambda c: sessions.of_job(c, _job(call)))
         await world.kill_session(work.id)
         green = await _green_of(world, call)
         assert (green.verified, green.changed) == (True, ("calc.py",)), green
-        made = await world.read(lambda c: sessions.of_job(c, call.job_id))
+        made = await world.read(lambda c: sessions.of_job(c, _job(call)))
         assert [item.kind for item in made].count(SessionKind.WORK) == 2
 
 
 async def _runs(world: MemoryWorld, call: Call, kind: SessionKind) -> bool:
-    live = await world.read(lambda c: sessions.live_of(c, call.job_id))
+    live = await world.read(lambda c: sessions.live_of(c, _job(call)))
     return live is not None and live.kind is kind and bool(await world.overlord.parts.runner.sessions())
 
 
