@@ -48,7 +48,7 @@ DISCIPLINES = (
         before="    if changed:\n        return",
         after="    if changed and own in changed:\n        return",
         tests=(RUNS, "-kgreen_changed"),
-        says="were judged in the form",
+        says="Tests were changed",
     ),
     Mutant(
         name="a green that breaks another test is none",
