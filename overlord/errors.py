@@ -173,6 +173,10 @@ class GitFailed(ExternalServiceError):
         self.errors = errors
 
 
+class ChangeTooLong(GitFailed):
+    """A change is longer than whoever asks for it takes. Repeating changes nothing."""
+
+
 class GitUnavailable(ExternalServiceError):
     """This machine has no descriptor, process or memory for another program just now. It says nothing about a repository, so it
     is no GitFailed, and repeating later is right."""

@@ -59,8 +59,6 @@ STEPS: Mapping[JobState, Step] = {
 
 Act = Callable[[], Awaitable[Progress]]
 PROJECTION = " projection"
-RETRY_LATER = "waiting to try again: "
-"""How the reason of a job begins whose step is tried again later."""
 OUTLIVED_FOR_S = 3600.0
 MOST_READ = 4
 """Messages of people that a model reads at once."""
@@ -380,11 +378,11 @@ def _note_trouble(connection: sqlite3.Connection, *, job_id: JobId, trouble: str
     job = jobs.get(connection, job_id)
     # What a job in people's hands waits for is more to them than that a label could not be set.
     is_ours = job.state in projection.UNDER_WAY
-    changes: JobChanges = {"reason": f"{RETRY_LATER}{trouble}"} if is_ours else {}
+    changes: JobChanges = {"reason": f"{retry.RETRY_LATER}{trouble}"} if is_ours else {}
     jobs.note(connection, job_id, EventName.STEP_FAILED, at=at, data=data, **changes)
 
 
 def _note_recovery(connection: sqlite3.Connection, *, job_id: JobId, left: str) -> None:
     """`left` is what the job still waits for."""
-    if jobs.get(connection, job_id).reason.startswith(RETRY_LATER):
-        jobs.repair(connection, job_id, reason=f"{RETRY_LATER}{left}" if left else "")
+    if jobs.get(connection, job_id).reason.startswith(retry.RETRY_LATER):
+        jobs.repair(connection, job_id, reason=f"{retry.RETRY_LATER}{left}" if left else "")

@@ -56,6 +56,14 @@ AREAS = (
         modules=("test_contract_kills", "test_contract_invariants"),
     ),
     Area(
+        fault="a fault during a call of another agent",
+        promise="one result, one fact and one entry in its history; the same patch; nothing is kept twice; what lasts is the result, as an "
+        "error that names it; `verified` only for what was seen",
+        tried="`kill -9` behind what it has kept, and all along its way, seeded; each call of forge, git and runner fails once, before and "
+        "after its effect, and for good; a lost session; a secret in the change",
+        modules=("test_call_kills", "test_call_faults"),
+    ),
+    Area(
         fault="`kill -9` of `init`, `build` and `fix`",
         promise="no answer of a person is lost or asked for again; the contract in the branch is the text that was confirmed last, in one "
         "commit for each confirmation, and holds",

@@ -37,7 +37,10 @@ CALC = {
 }
 TEST = "tests/test_text.py"
 ASKED: Sequence[tuple[DisciplineName, Mapping[str, Any]]] = (
-    (DisciplineName.TDD_RED, {"spec": "Texts of digits are added as numbers."}),
+    (
+        DisciplineName.TDD_RED,
+        {"spec": "Texts are numbers, though the first work dies and the first check dies."},
+    ),
     (DisciplineName.TDD_GREEN, {"test_path": TEST}),
     (DisciplineName.REVIEW, {"files": ["calc.py"]}),
     (DisciplineName.RETROSPECTIVE, {}),
@@ -138,6 +141,9 @@ def _wrong_call(told: Campaign, call: Call) -> Iterator[str]:
         return
     if call.state is not CallState.ENDED or facts[EventName.CALL_ENDED] != 1:
         yield f"is {call.state}, and ended {facts[EventName.CALL_ENDED]} times"
+    losses = facts[EventName.SESSION_LOST], facts[EventName.CHECK_LOST]
+    if call.discipline is DisciplineName.TDD_RED and not all(losses):
+        yield f"lost {losses[0]} sessions of work and {losses[1]} of checks"
     if call.result is None or not call.result.verified:
         yield f"is not verified: {call.result}"
     if facts[EventName.TRAINING_WRITTEN] != (call.discipline is DisciplineName.TRAINER):

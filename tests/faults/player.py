@@ -401,7 +401,7 @@ def _of_call(
     shown: str = ""
     files: dict[bytes, bytes] = {}
     if task["name"] == "tdd_red":
-        files = {b"tests/test_text.py": RED_TEST}
+        files = {b"tests/test_text.py": RED_TEST, b"stray.txt": b"stray\n"}
     elif task["name"] == "tdd_green":
         files = {b"calc.py": READS_TEXT}
     elif task["name"] == "review":

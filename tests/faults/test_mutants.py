@@ -14,6 +14,7 @@ from tests.adapters.engine import LENT, OwnEngine
 from tests.faults.mutants.agents import AGENTS
 from tests.faults.mutants.contracts import CONTRACTS
 from tests.faults.mutants.core import CORE
+from tests.faults.mutants.disciplines import DISCIPLINES
 from tests.faults.mutants.forge import FORGE
 from tests.faults.mutants.gateway import GATEWAY
 from tests.faults.mutants.guarded import GUARDED
@@ -42,6 +43,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *AGENTS,
     *CONTRACTS,
     *CORE,
+    *DISCIPLINES,
     *FORGE,
     *GATEWAY,
     *GUARDED,

@@ -15,7 +15,7 @@ from overlord.domain.repositories.extent import Mirror
 from overlord.domain.scope.check import Change, Merge
 from overlord.domain.scope.occurrences import Occurrences, is_sought, occurrences
 from overlord.embedded.forge.repository import Content
-from overlord.errors import GitFailed, PushRejected
+from overlord.errors import ChangeTooLong, GitFailed, PushRejected
 from overlord.failpoints import Failpoint, outward
 from overlord.home import Home
 from tests.memory.repository import (
@@ -184,7 +184,7 @@ class MemoryGit:
     async def patch(self, name: RepositoryName, base: Sha, head: Sha, *, limit_bytes: int) -> bytes:
         content = diff_of(self._tree(name, base), self._tree(name, head)).encode()
         if len(content) > limit_bytes:
-            raise GitFailed(f"the change is longer than {limit_bytes:,} bytes")
+            raise ChangeTooLong(f"the change is longer than {limit_bytes:,} bytes")
         return content
 
     async def sizes(self, name: RepositoryName, commit: Sha) -> Mapping[str, int]:

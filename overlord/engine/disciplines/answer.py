@@ -14,7 +14,7 @@ from overlord.domain.text.plain import plain_line
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.sessions import ending as endings
-from overlord.errors import GitFailed
+from overlord.errors import ChangeTooLong, GitFailed
 from overlord.failpoints import Failpoint
 from overlord.store import sessions
 from overlord.store.budgets import exchanges
@@ -66,7 +66,7 @@ async def end(
     """Write a call's result down, with what its kind notes. `over` is a session that ends with it; the change is kept only where it
     `hands_back`."""
     patch, changed, worked = await _patch_of(parts, job, worked) if hands_back else (b"", (), worked)
-    base_tree, head_tree = await _trees(parts, job, has_changed=bool(patch))
+    base_tree, head_tree = await _trees(parts, job, has_changed=bool(patch), must_be=hands_back)
     text = parts.current.redactor.redact(json_text(_document(call, worked, base_tree, head_tree), indent=1))
     kept = [await _keep(parts, job, VERIFICATION, text.encode())]
     if patch:
@@ -138,7 +138,7 @@ async def _patch_of(parts: Parts, job: Job, worked: Worked) -> tuple[bytes, tupl
         return b"", (), worked
     try:
         patch = await parts.git.patch(job.space, job.base, job.head, limit_bytes=PATCH_BYTES)
-    except GitFailed as error:
+    except ChangeTooLong as error:
         return b"", (), _held_back(worked, str(error))
     text = patch.decode(errors="surrogateescape")
     if parts.current.redactor.redact(text) != text:
@@ -158,14 +158,16 @@ def _held_back(worked: Worked, why: str) -> Worked:
     )
 
 
-async def _trees(parts: Parts, job: Job, *, has_changed: bool) -> tuple[Sha | str, Sha | str]:
-    """The trees before and after; empty where the commit is not there."""
+async def _trees(parts: Parts, job: Job, *, has_changed: bool, must_be: bool) -> tuple[Sha | str, Sha | str]:
+    """The trees before and after; empty where the commit cannot be looked at, unless a result rests on it."""
     if not job.base_sha:
         return "", ""
     try:
         base = await parts.git.tree_of(job.space, job.base)
         return base, await parts.git.tree_of(job.space, job.head) if has_changed else base
     except GitFailed:
+        if must_be:
+            raise
         return "", ""
 
 

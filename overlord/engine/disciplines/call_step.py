@@ -1,18 +1,28 @@
 """One step of a call's job, whichever state it is in: its session is prepared and started, its work collected, its result verified.
 
-Nobody is asked anything: what cannot be done is a result with status `error`, so that whoever called is answered.
+Nobody is asked anything: what cannot be done is a result with status `error`, so that whoever called is answered. What fails outside of
+Overlord is tried again first, for some minutes.
 """
 
+import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime, timedelta
 
 from overlord.domain.disciplines.call import Call, CallState
+from overlord.domain.event import EventName
 from overlord.domain.job import Job, JobState
 from overlord.engine.disciplines import answer, collect, dispatch, verify
+from overlord.engine.disciplines.ground import NoGround
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
+from overlord.engine.runtime.retry import RETRY_LATER
 from overlord.engine.sessions.environment import EnvironmentFailed
-from overlord.errors import AgentUnknown, GitFailed, RunnerRefused
+from overlord.errors import AgentUnknown, ExternalServiceError, RunnerRefused
+from overlord.store import jobs, ledger
 from overlord.store.disciplines import calls
+
+PATIENCE = timedelta(minutes=5)
+"""How long something outside of Overlord may keep a call up before whoever called is told so as its result."""
 
 STEPS: Mapping[JobState, Callable[[Parts, Job, Call], Awaitable[Progress]]] = {
     JobState.QUEUED: dispatch.step,
@@ -22,12 +32,26 @@ STEPS: Mapping[JobState, Callable[[Parts, Job, Call], Awaitable[Progress]]] = {
 
 
 async def step(parts: Parts, job: Job) -> Progress:
-    """Take a call one step on its way."""
+    """Take a call one step on its way. Raises ExternalServiceError for what is to be tried again."""
     call = await parts.database.read(lambda c: calls.of_job(c, job))
     act = STEPS.get(job.state)
     if call is None or call.state is not CallState.OPEN or act is None:
         return Progress.IDLE
     try:
         return await act(parts, job, call)
-    except (EnvironmentFailed, RunnerRefused, AgentUnknown, GitFailed) as error:
+    except (EnvironmentFailed, RunnerRefused, AgentUnknown, NoGround) as error:
         return await answer.failed(parts, job, call, str(error))
+    except ExternalServiceError as error:
+        if await parts.database.read(lambda c: _may_be_repeated(c, job, parts.clock.now())):
+            raise
+        return await answer.failed(parts, job, call, str(error))
+
+
+def _may_be_repeated(connection: sqlite3.Connection, job: Job, now: datetime) -> bool:
+    """Whether what keeps a call up has not done so for long."""
+    if not jobs.get(connection, job.id).reason.startswith(RETRY_LATER):
+        return True
+    told = [
+        entry.at for entry in ledger.entries(connection, job_id=job.id) if entry.name == EventName.STEP_FAILED
+    ]
+    return not told or now - datetime.fromisoformat(told[-1]) < PATIENCE

@@ -6,14 +6,18 @@ from overlord.domain.disciplines.call import Call, CallState
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
 from overlord.engine.runtime.parts import Parts
-from overlord.errors import GitFailed
+from overlord.errors import GitFailed, OverlordError
 from overlord.failpoints import Failpoint
 from overlord.store import jobs
 from overlord.store.disciplines import calls
 
 
+class NoGround(OverlordError):
+    """There are no files to begin on, and trying again finds none. The message is a sentence for whoever called."""
+
+
 async def laid(parts: Parts, job: Job, call: Call) -> Job:
-    """The job with its base written down. Raises GitFailed where there is none."""
+    """The job with its base written down. Raises NoGround where there is none."""
     if job.base_sha:
         if call.is_checkout:
             await _check_there(parts, job, call)
@@ -25,7 +29,7 @@ async def laid(parts: Parts, job: Job, call: Call) -> Job:
         await parts.git.refresh_mirror(job.space, remote, branches=[branch])
         base = await parts.git.branch_head(job.space, branch)
         if base is None:
-            raise GitFailed(f"{job.space} has no branch {branch} with commits")
+            raise NoGround(f"{job.space} has no branch {branch} with commits")
     found = base
 
     def write(connection: sqlite3.Connection) -> Job:
@@ -39,7 +43,7 @@ async def _check_there(parts: Parts, job: Job, call: Call) -> None:
     try:
         await parts.git.tree_of(job.space, call.base_sha)
     except GitFailed:
-        raise GitFailed("the copy of your files is not there any more; call again") from None
+        raise NoGround("the copy of your files is not there any more; call again") from None
 
 
 def _left_by_last(connection: sqlite3.Connection, call: Call) -> Sha | None:

@@ -23,6 +23,7 @@ from overlord.engine.disciplines.answer import Worked
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.sessions import ending as endings
+from overlord.errors import StoreError
 from overlord.failpoints import Failpoint
 from overlord.store import jobs, sessions
 from overlord.store.disciplines import calls
@@ -145,7 +146,10 @@ async def finish(parts: Parts, job: Job, call: Call) -> Progress:
         training_files.write_records(brain, call.session_key, outcome.kept, call=call.ref)
         return outcome
 
-    outcome = await asyncio.to_thread(judge_and_write)
+    try:
+        outcome = await asyncio.to_thread(judge_and_write)
+    except StoreError as error:  # full, or something else in its place: no second try mends that
+        return await answer.failed(parts, job, call, str(error))
     why = (
         "The records were written." if outcome.verified else "No record passed the gate, so none was written."
     )

@@ -8,6 +8,8 @@ from overlord.errors import ChatRefused, ChatUnavailable
 
 FIRST_S = 2.0
 LONGEST_S = 300.0
+RETRY_LATER = "waiting to try again: "
+"""How the reason of a job begins whose step is tried again later."""
 CHAT_LONGEST_S = 8.0
 """For a chat that answers, with a fault: such a fault often ends within seconds."""
 CHAT_AWAY_LONGEST_S = 30.0

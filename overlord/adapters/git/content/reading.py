@@ -17,7 +17,7 @@ from overlord.adapters.git.content.symbols import search
 from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.domain.scope.check import Change
 from overlord.domain.scope.occurrences import Occurrences
-from overlord.errors import GitFailed
+from overlord.errors import ChangeTooLong, GitFailed
 from overlord.home import Home
 
 _PLAIN_DIFF = ("--no-ext-diff", "--no-textconv")
@@ -63,7 +63,7 @@ class GitReading:
         )
         output = await git(self._home.mirror(name), *arguments, limit_bytes=limit_bytes + 1, bounded=True)
         if len(output) > limit_bytes:
-            raise GitFailed(f"the change is longer than {limit_bytes:,} bytes")
+            raise ChangeTooLong(f"the change is longer than {limit_bytes:,} bytes")
         return output
 
     async def merge_base(self, name: RepositoryName, one: Sha, other: Sha) -> Sha | None:
