@@ -33,7 +33,7 @@ def test_cases_have_ids_outcomes_and_messages() -> None:
         Case(
             id="tests.test_a::bad",
             outcome=FAILED,
-            message="assert 1 == 2Traceback\nE  assert",
+            message="assert 1 == 2\nTraceback\nE  assert",
             file="tests/test_a.py",
         ),
         Case(

@@ -106,7 +106,7 @@ def test_a_broken_test_is_sent_back_with_what_it_said() -> None:
     assert (result.score, rules(result)) == (CheckScore.NEEDS_REVISION, ["test-broken"])
     [finding] = result.findings
     assert finding.message == "test_a::test_two passed before and fails."
-    assert (finding.file, finding.evidence) == ("test_a.py", "noE  assert")
+    assert (finding.file, finding.evidence) == ("test_a.py", "no\nE  assert")
     assert "1 broken" in result.summary
 
 

@@ -133,7 +133,8 @@ class _Reading:
         elif inside == "testcase" and name in _RESULTS:
             self.outcome = max(self.outcome, _RESULTS[name], key=lambda outcome: RANK[outcome])
             self.is_error = self.is_error or name == "error"
-            self.message = self.message or attributes.get("message", "")[:MESSAGE_CHARS]
+            if not self.message and (said := attributes.get("message", "")[:MESSAGE_CHARS]):
+                self.message = f"{said}\n"  # its text, which follows, begins on a line of its own
 
     def _end(self, name: str) -> None:
         self.open.pop()
