@@ -24,7 +24,7 @@ RED = "from calc import add\n\n\ndef test_text():\n    assert add('1', '2') == 3
 
 
 @contextlib.asynccontextmanager
-async def client(user: LocalSession, environment: Mapping[str, str] = {}) -> AsyncIterator[Client]:  # noqa: B006 - read
+async def client(user: LocalSession, environment: Mapping[str, str] = {}) -> AsyncIterator[Client]:
     """A client of the program, started in the user's checkout."""
     parameters = StdioServerParameters(
         command=sys.executable,
@@ -73,14 +73,22 @@ async def test_a_change_of_the_users_meanwhile_stops_the_patch() -> None:
             answer = await answered(
                 agent, "tdd_red", project_root=str(user.repo), spec="Texts are added.", apply=False
             )
-            assert (answer["applied"], answer["not_applied_because"]) == (False, "The call said apply: false.")
+            assert (answer["applied"], answer["not_applied_because"]) == (
+                False,
+                "The call said apply: false.",
+            )
             assert "+    assert add('1', '2') == 3" in answer["patch"]
             assert not (user.repo / "tests/test_text.py").exists()
 
 
 async def test_what_is_wrong_is_said_on_the_first_call() -> None:
     async with quick_desk(CALC) as user:
-        nothing = {"OPENAI_BASE_URL": "", "OPENAI_API_KEY": "", "OVERLORD_MODEL": "", "OLLAMA_HOST": "127.0.0.1:9"}
+        nothing = {
+            "OPENAI_BASE_URL": "",
+            "OPENAI_API_KEY": "",
+            "OVERLORD_MODEL": "",
+            "OLLAMA_HOST": "127.0.0.1:9",
+        }
         async with client(user, nothing) as agent:
             root = str(user.repo)
             for arguments, said in (
@@ -99,6 +107,7 @@ async def test_when_the_server_that_works_on_calls_dies_another_takes_over() -> 
         user.model.will(read("calc.py"), give_result(message="fine"))
         async with client(user) as first:
             pids = _servers(user)
+            assert pids
             answer = await first.call_tool("review", {"project_root": str(user.repo), "files": ["calc.py"]})
             assert (answer.structured_content or {})["status"] != "error"
             user.model.will(read("calc.py"), give_result(message="fine"))

@@ -106,24 +106,24 @@ class LocalEngine:
 
     async def _start(self) -> None:
         self._ends = asyncio.Event()
-        begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._task = asyncio.create_task(self._work(begun))
-        await asyncio.shield(begun)
+        begun = asyncio.Event()
+        self._task = task = asyncio.create_task(self._work(begun))
+        task.add_done_callback(_note_end)
+        waiting = asyncio.create_task(begun.wait())
+        await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        if not begun.is_set():
+            await task
 
-    async def _work(self, begun: asyncio.Future[None]) -> None:
+    async def _work(self, begun: asyncio.Event) -> None:
         try:
             async with self._session() as session, session.forge.serve() as url:
                 settings = await self._settings(session, url)
                 conceal(settings.secrets())
                 async with overlord(settings, falls_back=True) as running, going(running):
                     self.running = running
-                    begun.set_result(None)
+                    begun.set()
                     await self._until_idle(running)
-        except Exception as error:
-            if begun.done():
-                log.exception("local_engine_ended")
-            else:
-                begun.set_exception(error)
         finally:
             self.running = None
 
@@ -211,3 +211,9 @@ class _Silent:
 
 def _stay() -> None:
     """Signals are the server's."""
+
+
+def _note_end(task: asyncio.Task[None]) -> None:
+    """What ended an Overlord that nobody awaits is in the log."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.warning("local_engine_ended", trouble=str(error))
