@@ -18,13 +18,15 @@ from overlord.store.skills import skill_uses
 def story_of(connection: sqlite3.Connection, job: Job, contract: Contract) -> Story:
     """Gather a job's story. `contract` is the one of its space, for a job that has none of its own."""
     job = jobs.get(connection, job.id)
-    turn = Turn.of(job_contracts.of_job(connection, job.id, lambda: contract), job)
+    # A call goes by its discipline: its phase is none of a contract's.
+    is_call = job.call_number is not None
+    turn = None if is_call else Turn.of(job_contracts.of_job(connection, job.id, lambda: contract), job)
     skills = ledger.last(connection, job.id, EventName.SKILLS_CHOSEN) or {}
     ran = tuple(sessions.of_job(connection, job.id))
     usage, calls = exchanges.job_usage(connection, job.id)
     return Story(
         job=job,
-        attempts=turn.iterations,
+        attempts=turn.iterations if turn is not None else 1,
         evaluations=tuple(evaluations.history(connection, job)),
         sessions=ran,
         decisions=tuple(decisions.waiting(connection, job.id)),
@@ -46,9 +48,9 @@ def story_of(connection: sqlite3.Connection, job: Job, contract: Contract) -> St
     )
 
 
-def _turn(turn: Turn) -> str:
+def _turn(turn: Turn | None) -> str:
     """Where a job is in its contract; nothing where that has one phase of one role."""
-    if len(turn.contract.phases) == 1 and len(turn.contract.roles) == 1:
+    if turn is None or (len(turn.contract.phases) == 1 and len(turn.contract.roles) == 1):
         return ""
     return f"contract {turn.contract.name}, phase {turn.phase_name}, role {turn.role_name}"
 

@@ -152,10 +152,9 @@ async def test_a_model_is_asked_what_may_have_caused_a_failure_and_the_next_sess
         made = await check_made(stage, CheckName.TESTS)
         assert [item.rule for item in made.findings][1:] == ["hypothesis"] * 3
         [*_, last] = await stage.read(evaluations.history, job)
-        assert [item.message for item in last.findings if item.rule == "hypothesis"][0].endswith("cause 1")
+        assert next(item.message for item in last.findings if item.rule == "hypothesis").endswith("cause 1")
         assert stage.parts.evidence.path(made.evidence[-1]).read_text() == HYPOTHESES
-        [request] = stage.world.model.requests
-        assert "test_double" in str(request)
+        assert len(stage.world.model.requests) == 1
 
 
 @pytest.mark.parametrize(

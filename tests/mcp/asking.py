@@ -23,6 +23,7 @@ from overlord.store.database import Database
 from overlord.store.disciplines import calls
 from overlord.wakeup import Wakeup, notify
 from tests.mcp.stored_backend import ROOT, StoredBackend
+from tests.records import REPO
 
 REPOSITORY = Path(__file__).parents[2]
 RED = {"project_root": ROOT, "spec": "the parser refuses an empty text"}
@@ -125,7 +126,7 @@ async def staged(home: Path, **settings: Any) -> AsyncIterator[Stage]:
     home.chmod(0o700)
     database = await Database.open(home / "overlord.db", exclusive=False)
     try:
-        backend = StoredBackend(database, load({"OVERLORD_HOME": str(home)}, **settings))
+        backend = StoredBackend(database, load({"OVERLORD_HOME": str(home)}, repositories=[REPO], **settings))
         yield Stage(home=home, database=database, backend=backend)
     finally:
         await database.close()

@@ -1,5 +1,7 @@
 """The list of tools, and what is refused before anything is done."""
 
+from datetime import UTC, datetime
+
 import mcp_types as types
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
@@ -7,9 +9,16 @@ from mcp.shared.exceptions import MCPError
 
 from overlord.domain.access import AccessRight
 from overlord.domain.disciplines.catalog import KINDS, DisciplineKind
+from overlord.domain.knowledge.note import NoteState
+from overlord.entrypoints.mcp.tools import TOOLS
+from overlord.failpoints import Failpoint
 from overlord.store.disciplines import calls
+from overlord.store.knowledge import notes
 from tests.mcp.asking import RED, Stage, data_of, words_of
 from tests.mcp.stored_backend import ROOT
+from tests.records import REPO
+
+OURS = {tool.name for tool in TOOLS}
 
 
 async def listed(stage: Stage) -> dict[str, types.Tool]:
@@ -30,13 +39,14 @@ async def test_every_discipline_is_a_tool_with_the_arguments_of_the_catalog(stag
 
 async def test_each_tool_has_valid_schemas_and_every_annotation(stage: Stage) -> None:
     for tool in (await listed(stage)).values():
-        assert tool.output_schema is not None
-        for schema in (tool.input_schema, tool.output_schema):
+        assert tool.output_schema is not None or tool.name not in OURS
+        for schema in (tool.input_schema, tool.output_schema or {}):
             Draft202012Validator.check_schema(schema)
         said = tool.annotations
         assert said is not None
         assert None not in (said.read_only_hint, said.idempotent_hint, said.open_world_hint, said.title)
-        assert said.destructive_hint is False
+        assert said.destructive_hint is False or tool.name not in OURS
+        assert said.destructive_hint is not None
         assert tool.description
 
 
@@ -121,3 +131,70 @@ async def test_an_entry_that_lacks_something_is_not_added(
         assert said.is_error
         assert words_of(said).startswith(words)
         assert data_of(await client.call_tool("session_log", about))["entries"] == []
+
+
+async def test_what_is_written_to_the_brain_waits_for_a_person_and_is_found_once_it_counts(
+    stage: Stage,
+) -> None:
+    note = {
+        "content": "The parser of widgets refuses an empty text.",
+        "project_root": ROOT,
+        "filename": "parser",
+    }
+    async with stage.client() as client:
+        kept = data_of(await client.call_tool("brain_write", note))
+        assert (kept["state"], kept["document"], kept["space"], kept["new"]) == (
+            "draft",
+            "parser.md",
+            REPO,
+            True,
+        )
+        assert data_of(await client.call_tool("brain_write", note))["new"] is False
+        found = data_of(await client.call_tool("brain_query", {"query": "parser"}))
+        assert found == {"passages": [], "drafts": 1}
+        number, at = int(kept["ref"].removeprefix("n")), datetime.now(UTC)
+        await stage.database.write(
+            Failpoint.CALL_ENDED,
+            lambda c: notes.change(c, number, at=at, actor="cli:tester", reason="", state=NoteState.ACTIVE),
+        )
+        found = data_of(await client.call_tool("brain_query", {"query": "parser", "collection": REPO}))
+        assert [(item["ref"], item["space"], item["actor"]) for item in found["passages"]] == [
+            (kept["ref"], REPO, "mcp:tester")
+        ]
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "words"),
+    [
+        ("brain_query", {}, "query is required"),
+        ("brain_query", {"query": "x", "limit": 0}, "limit must be from 1 to 50"),
+        ("brain_query", {"query": "x", "collection": "acme/other"}, "collection must be all, or owner/name"),
+        ("brain_write", {"content": "x"}, "project_root is required"),
+        ("brain_write", {"content": "x", "collection": "all"}, "collection: all is out of reach"),
+    ],
+)
+async def test_what_the_brain_does_not_take_is_said(
+    stage: Stage, tool: str, given: dict[str, object], words: str
+) -> None:
+    async with stage.client() as client:
+        said = await client.call_tool(tool, given)
+    assert said.is_error
+    assert words_of(said).startswith(words)
+
+
+async def test_looks_verbs_resources_and_prompts_are_served_beside_the_disciplines(stage: Stage) -> None:
+    async with stage.client() as client:
+        names = [tool.name for tool in (await client.list_tools()).tools]
+        assert {"status", "inbox", "answer", "work", "tier", "brain_query"} <= set(names)
+        assert len(names) == len(set(names))
+        assert not (await client.call_tool("status", {})).is_error
+        prompts = {prompt.name for prompt in (await client.list_prompts()).prompts}
+        assert "tdd_red" in prompts
+        given = {"project_root": ROOT, "spec": "an empty text is refused"}
+        assert "an empty text is refused" in str((await client.get_prompt("tdd_red", given)).messages)
+        with pytest.raises(MCPError, match="tdd_red needs project_root and spec"):
+            await client.get_prompt("tdd_red", {})
+        assert (await client.list_resource_templates()).resource_templates
+        assert (await client.list_resources()).resources == []
+        with pytest.raises(MCPError, match="there is no such resource"):
+            await client.read_resource("overlord://nothing/1")

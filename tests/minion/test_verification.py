@@ -88,3 +88,40 @@ def test_a_test_that_hangs_is_no_red(verify: Verify) -> None:
     line = "timeout 1 python -m pytest -q test_half.py"
     made = verify(RED, CALC, {"test_half.py": hanging}, test_path="test_half.py", test_cmd=line)
     assert not made.verified
+
+
+RED_FILES = {**CALC, "test_half.py": NEW}
+GREEN_FILES = {**RED_FILES, "calc.py": RIGHT}
+CHEATED = {"calc.py": CALC["calc.py"] + "\n", "test_half.py": NEW.replace("1.5", "1")}
+
+
+@pytest.mark.parametrize(
+    ("discipline", "files", "change", "is_verified", "said"),
+    [
+        (GREEN, RED_FILES, {"calc.py": RIGHT}, True, "failed for an assertion before and passes now"),
+        (GREEN, RED_FILES, CHEATED, False, "test_half::test_half does not pass as it was written."),
+        (GREEN, RED_FILES, {"calc.py": RIGHT.replace("a + b", "a - b")}, False, "passed before and fails"),
+        (REFACTOR, GREEN_FILES, {"calc.py": RIGHT.replace("a + b", "b + a")}, True, "2 tests passed before"),
+    ],
+    ids=["green", "the test is changed", "another test breaks", "refactor"],
+)
+def test_green_and_refactor_on_a_real_project(
+    verify: Verify, discipline: DisciplineName, files: Files, change: Files, is_verified: bool, said: str
+) -> None:
+    made = verify(discipline, files, change, test_path="test_half.py", impl_path="calc.py")
+    assert made.verified is is_verified, made.why
+    assert said in made.why
+
+
+@pytest.mark.parametrize("line", ["pytest -q", ""])
+def test_a_project_in_a_directory_of_its_repository(verify: Verify, line: str) -> None:
+    files = {f"web/{path}": text for path, text in CALC.items()} | {"test_top.py": "import nothing_such\n"}
+    made = verify(
+        RED, files, {"web/test_half.py": NEW}, directory="web", test_path="test_half.py", test_cmd=line
+    )
+    assert (made.code, made.verified) == ("assertion", True), made.why
+
+
+def test_a_directory_that_is_not_there_is_told(verify: Verify) -> None:
+    made = verify(RED, CALC, {"test_half.py": NEW}, directory="nowhere", test_cmd="pytest -q")
+    assert "There is no directory 'nowhere' in the tree" in made.why

@@ -119,7 +119,7 @@ async def _session(parts: Parts, job: Job, call: Call, layer: str, by: Chosen) -
         redact=parts.current.redactor.redact,
     )
     if role is prompts.Role.WRITER:
-        task = replace(task, tools=trainer.WRITER_TOOLS)
+        task = replace(task, tools=trainer.WRITER_TOOLS, task=f"{trainer.files_line(call)}\n{task.task}")
     scope = trainer.scope_for(call, role) or scope_of(call)
     brief = replace(
         launcher.described(

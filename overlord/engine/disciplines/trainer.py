@@ -72,6 +72,12 @@ def scope_for(call: Call, role: Role | None) -> Scope | None:
     return Scope(mode=ScopeMode.EXPLICIT, patterns=training.scope_of(call.session_key))
 
 
+def files_line(call: Call) -> str:
+    """Where a writer writes, as its task says it."""
+    sft, dpo = training.scope_of(call.session_key)
+    return f"sft_file: {sft}\ndpo_file: {dpo}"
+
+
 async def candidates_for(parts: Parts, job: Job, role: Role | None) -> str:
     """What the reader found, for the writer; empty for everybody else."""
     if role is not Role.WRITER:

@@ -2,10 +2,13 @@
 
 Schemas, checks and the words of errors are ours: the library's own are of its types, and name no fix. A tool's error is a result that
 says so, which models read; only a tool that there is none of is an error of the protocol.
+
+Overlord's own looks and verbs are loaded when a client asks for the list: a client that only begins need not wait for them.
 """
 
+import contextlib
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
@@ -20,15 +23,15 @@ from mcp.shared.exceptions import MCPError
 
 from overlord.domain.disciplines.arguments import ArgumentError, checked_by
 from overlord.domain.text.plain import visible
+from overlord.entrypoints.mcp import wire
 from overlord.entrypoints.mcp.backend import Backend
 from overlord.entrypoints.mcp.open_requests import Key, OpenRequests
-from overlord.entrypoints.mcp.schemas import input_schema
-from overlord.entrypoints.mcp.tool import Answer, Asked, Begin, Progress, Tool
+from overlord.entrypoints.mcp.tool import Asked, Begin, Progress, Tool
 from overlord.errors import OverlordError
 from overlord.verbs.right import NotAllowed
-from overlord.verbs.typed_words import typed_words
 
 Context = ServerRequestContext[Any, Any]
+Page = types.PaginatedRequestParams | None
 BackendOf = Callable[[Context], Backend]
 """Whose view of an Overlord a request is answered from."""
 NAME = "overlord"
@@ -58,18 +61,61 @@ class McpServer:
             instructions=INSTRUCTIONS,
             on_list_tools=self._list,
             on_call_tool=self._call,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read_resource,
+            on_list_prompts=self._list_prompts,
+            on_get_prompt=self._get_prompt,
         )
         server.middleware = [self._watch]
         return server
 
-    async def _list(
-        self, _context: Context, _params: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=self._described)
+    async def _list(self, context: Context, _params: Page) -> types.ListToolsResult:
+        from overlord.entrypoints.mcp import query_tools, verb_tools
+
+        backend = self.backend_of(context)
+        others = (*query_tools.listed(backend), *verb_tools.listed(backend))
+        return types.ListToolsResult(tools=[*self._described, *map(wire.tool, others)])
 
     @cached_property
     def _described(self) -> list[types.Tool]:
-        return [_described(tool) for tool in self.tools]
+        return [wire.own_tool(tool) for tool in self.tools]
+
+    async def _list_resources(self, context: Context, _params: Page) -> types.ListResourcesResult:
+        from overlord.entrypoints.mcp import resources
+
+        found = await resources.listed(self.backend_of(context))
+        return types.ListResourcesResult(resources=[*map(wire.resource, found)])
+
+    async def _list_templates(self, _context: Context, _params: Page) -> types.ListResourceTemplatesResult:
+        from overlord.entrypoints.mcp import resources
+
+        found = resources.templates()
+        return types.ListResourceTemplatesResult(resource_templates=[*map(wire.template, found)])
+
+    async def _read_resource(
+        self, context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        from overlord.entrypoints.mcp import resources
+
+        with _told():
+            return wire.contents(await resources.called(self.backend_of(context), str(params.uri)))
+
+    async def _list_prompts(self, context: Context, _params: Page) -> types.ListPromptsResult:
+        from overlord.entrypoints.mcp import prompts
+
+        found = prompts.listed(self.backend_of(context))
+        return types.ListPromptsResult(prompts=[*map(wire.prompt, found)])
+
+    async def _get_prompt(
+        self, context: Context, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
+        from overlord.entrypoints.mcp import prompts
+
+        with _told():
+            return wire.prompt_text(
+                prompts.called(self.backend_of(context), params.name, params.arguments or {})
+            )
 
     async def _watch(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """See the notifications by which clients withdraw requests; the library ends the request itself."""
@@ -79,11 +125,9 @@ class McpServer:
 
     async def _call(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = next((item for item in self.tools if item.name == params.name), None)
-        if tool is None:
-            names = ", ".join(item.name for item in self.tools)
-            said = f"there is no tool {visible(params.name)[:60]!r}; there are {names}"
-            raise MCPError(types.INVALID_PARAMS, said)
         backend = self.backend_of(context)
+        if tool is None:
+            return await self._call_other(backend, params.name, params.arguments or {})
         key = _key(context, context.request_id)
         request = self.requests.opened(key, backend)
         try:
@@ -95,6 +139,18 @@ class McpServer:
         self.requests.answered(key, request)
         return answer
 
+    async def _call_other(
+        self, backend: Backend, name: str, arguments: dict[str, Any]
+    ) -> types.CallToolResult:
+        """A look or a verb of Overlord's own."""
+        from overlord.entrypoints.mcp import query_tools, verb_tools
+
+        for module in (query_tools, verb_tools):
+            if name in module.names():
+                return wire.answer(await module.called(backend, name, arguments))
+        names = ", ".join((*(item.name for item in self.tools), *query_tools.names(), *verb_tools.names()))
+        raise MCPError(types.INVALID_PARAMS, f"there is no tool {visible(name)[:60]!r}; there are {names}")
+
     async def _answered(
         self, tool: Tool, arguments: dict[str, Any], context: Context, begin: Begin
     ) -> types.CallToolResult:
@@ -103,13 +159,13 @@ class McpServer:
             check_right(tool, backend)
             checked = checked_by(tool.name, tool.arguments, arguments)
             asked = Asked(backend=backend, arguments=checked, progress=_rising(context), begin=begin)
-            return _result(await tool.act(asked))
+            return wire.own_answer(await tool.act(asked))
         except ArgumentError as error:
-            return _refusal(str(error))
+            return wire.refusal(str(error))
         except OverlordError as error:
-            return _refusal(error.worded(typed_words))
+            return wire.refusal(_worded(error))
         except sqlite3.Error:
-            return _refusal("the database is busy; ask again")
+            return wire.refusal("the database is busy; ask again")
 
 
 def check_right(tool: Tool, backend: Backend) -> None:
@@ -136,27 +192,19 @@ def _rising(context: Context) -> Progress:
     return tell
 
 
-def _described(tool: Tool) -> types.Tool:
-    return types.Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.meaning,
-        input_schema=dict(input_schema(tool.arguments)),
-        output_schema=dict(tool.output),
-        annotations=types.ToolAnnotations(
-            title=tool.title,
-            read_only_hint=tool.is_read_only,
-            destructive_hint=False,
-            idempotent_hint=tool.is_idempotent or tool.is_read_only,
-            open_world_hint=False,
-        ),
-    )
+@contextlib.contextmanager
+def _told() -> Iterator[None]:
+    """What is refused of a resource or a prompt, as an error of the protocol: neither has another way to say it."""
+    try:
+        yield
+    except OverlordError as error:
+        raise MCPError(types.INVALID_PARAMS, _worded(error)) from None
+    except sqlite3.Error:
+        raise MCPError(types.INTERNAL_ERROR, "the database is busy; ask again") from None
 
 
-def _result(answer: Answer) -> types.CallToolResult:
-    words = types.TextContent(type="text", text=answer.words)
-    return types.CallToolResult(content=[words], structured_content=dict(answer.data))
+def _worded(error: OverlordError) -> str:
+    """With what can be done about it, as a caller of tools does it."""
+    from overlord.entrypoints.mcp.caller import word
 
-
-def _refusal(words: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=words)], is_error=True)
+    return error.worded(word)

@@ -7,7 +7,7 @@ import json
 import re
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
@@ -200,10 +200,16 @@ async def _given(backend: Backend, given: _Given) -> Done | _Replayed:
 
     point = verb.failpoint_of(command.arguments) if verb.failpoint_of else verb.failpoint
     try:
-        return await backend.write(point, act)
+        return await _written(backend, point, act)
     except (NotAllowed, NotSeen) as error:
         await _note_refusal(backend, command.name, str(error))
         raise
+
+
+async def _written(
+    backend: Backend, point: Failpoint, act: Callable[[sqlite3.Connection], Done | _Replayed]
+) -> Done | _Replayed:
+    return await backend.write(point, act)
 
 
 def _context(backend: Backend, connection: sqlite3.Connection, digest: str) -> Context:

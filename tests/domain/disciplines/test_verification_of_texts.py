@@ -18,7 +18,7 @@ from overlord.domain.disciplines.verification.seen import Needed, Seen
 from overlord.domain.disciplines.verification.specification import SECTIONS, is_vague
 from overlord.domain.disciplines.verification.verify import judge, needed
 from overlord.domain.disciplines.worker_result import WorkerResult
-from overlord.domain.knowledge.discipline import read_discipline
+from overlord.domain.knowledge.discipline import OUTPUT_CONTRACT, read_discipline
 from overlord.domain.scope.check import Change
 
 REVIEW, SPEC, DEBUG = DisciplineName.REVIEW, DisciplineName.SPEC, DisciplineName.DEBUG
@@ -286,7 +286,7 @@ def test_a_specification() -> None:
 
 def test_its_sections_are_those_of_the_page() -> None:
     page = Path(__file__).parents[3] / "config/prompts/disciplines/specification.md"
-    contract = read_discipline("specification", page.read_text()).sections["Output contract"]
+    contract = read_discipline("specification", page.read_text()).sections[OUTPUT_CONTRACT]
     places = [contract.casefold().find(f"**{name.casefold()}**") for name in SECTIONS]
     assert -1 not in places
     assert places == sorted(places)

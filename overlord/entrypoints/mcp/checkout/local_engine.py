@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import structlog
@@ -107,13 +108,15 @@ class LocalEngine:
     async def _start(self) -> None:
         self._ends = asyncio.Event()
         begun = asyncio.Event()
-        self._task = task = asyncio.create_task(self._work(begun))
-        task.add_done_callback(_note_end)
+        self._task = asyncio.create_task(self._work(begun))
+        self._task.add_done_callback(partial(_note_end, begun))
         waiting = asyncio.create_task(begun.wait())
-        await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        waiting.cancel()
+        try:
+            await asyncio.wait({self._task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
         if not begun.is_set():
-            await task
+            await self._task  # which raises why it could not begin
 
     async def _work(self, begun: asyncio.Event) -> None:
         try:
@@ -213,7 +216,8 @@ def _stay() -> None:
     """Signals are the server's."""
 
 
-def _note_end(task: asyncio.Task[None]) -> None:
-    """What ended an Overlord that nobody awaits is in the log."""
-    if not task.cancelled() and (error := task.exception()) is not None:
-        log.warning("local_engine_ended", trouble=str(error))
+def _note_end(begun: asyncio.Event, task: asyncio.Task[None]) -> None:
+    """An engine that ended by a fault once it had begun is told of in the log; why one could not begin, its caller hears."""
+    error = None if task.cancelled() else task.exception()
+    if error is not None and begun.is_set():
+        log.error("local_engine_ended", exc_info=error)
