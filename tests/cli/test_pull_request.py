@@ -2,7 +2,8 @@
 
 import pytest
 
-from overlord.entrypoints.local.build.pull_request import place_of, shown
+from overlord.entrypoints.local.build.origin import place_of
+from overlord.entrypoints.local.build.pull_request import shown
 
 GITHUB = "https://api.github.com"
 

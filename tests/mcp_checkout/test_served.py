@@ -107,6 +107,7 @@ async def test_when_the_server_that_works_on_calls_dies_another_takes_over() -> 
         user.model.will(read("calc.py"), give_result(message="fine"))
         async with client(user) as first:
             pids = _servers(user)
+            assert pids
             answer = await first.call_tool("review", {"project_root": str(user.repo), "files": ["calc.py"]})
             assert (answer.structured_content or {})["status"] != "error"
             user.model.will(read("calc.py"), give_result(message="fine"))

@@ -138,6 +138,8 @@ class CheckoutBackend:
         elif apply or self._mark(call).exists():
             try:
                 why_not = await self._applied(call, content, apply=apply)
+            except applying.NotAsItWas as error:
+                why_not = f"{error}."  # it begins with the name of a file
             except Refused as error:
                 why_not = f"{str(error)[:1].upper()}{str(error)[1:]}."
         patch = content.decode(errors="replace")

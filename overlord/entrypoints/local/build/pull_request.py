@@ -8,25 +8,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from overlord.adapters.git.command import git
 from overlord.adapters.github.connection import connect
 from overlord.adapters.github.forge import GitHubForge
 from overlord.domain.conversation.pull_card import pull_body, pull_title
-from overlord.domain.identifiers import RepositoryName
 from overlord.domain.text.plain import visible
 from overlord.entrypoints.local.address import users_own_git
+from overlord.entrypoints.local.build.origin import REMOTE, address_of, place_of
 from overlord.entrypoints.local.result import Outcome
 from overlord.errors import ExternalServiceError, GitFailed, Refused
 from overlord.settings.load import load
 
-REMOTE = "origin"
-_HOST, _NAME = r"[A-Za-z0-9][A-Za-z0-9.-]*(?::\d+)?", r"[A-Za-z0-9][\w.-]*/[\w.-]+?"
-_PLACE = re.compile(
-    rf"(?:(?P<scheme>https?|ssh)://(?:[^/\s]+@)?(?P<host>{_HOST})/|(?:[^@/\s]+@)(?P<scp>{_HOST}):)(?P<name>{_NAME})(?:\.git)?/?",
-    re.ASCII,
-)
 _SIGNED_IN = re.compile(r"://[^/\s]*@")
 _PUSH = (
     "push",
@@ -53,20 +45,6 @@ class Proposed:
         if self.is_open:
             return f"Pull request: {self.url}"
         return f"{self.branch} was pushed; open the pull request at {self.url} (with GITHUB_TOKEN set, it is opened for you)"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemotePlace:
-    """A repository at a forge."""
-
-    scheme: str
-    host: str
-    name: RepositoryName
-
-    def is_at(self, api_url: str) -> bool:
-        """Whether this is the forge that is called at this address: a token goes to no other."""
-        called = (urlsplit(api_url).hostname or "").removeprefix("api.")
-        return self.host.partition(":")[0].casefold().removeprefix("ssh.") == called
 
 
 async def settle(outcome: Outcome, environment: Mapping[str, str]) -> Outcome:
@@ -112,30 +90,6 @@ async def propose(outcome: Outcome, environment: Mapping[str, str]) -> Proposed:
     finally:
         await forge.close()
     return Proposed(branch=landed.branch, url=pull.url, is_open=True)
-
-
-async def address_of(git_dir: Path) -> str:
-    """The address of the remote that a repository comes from. Raises Refused where it has none."""
-    try:
-        return (
-            (await git(git_dir, "config", "--get", f"remote.{REMOTE}.url")).decode(errors="replace").strip()
-        )
-    except GitFailed:
-        raise Refused(
-            f"the repository has no remote called {REMOTE}; add one, or merge the branch yourself"
-        ) from None
-
-
-def place_of(address: str) -> "RemotePlace | None":
-    """Where a remote's address points, if it can be a repository of a forge."""
-    found = _PLACE.fullmatch(address)
-    if found is None:
-        return None
-    return RemotePlace(
-        scheme="http" if found["scheme"] == "http" else "https",
-        host=found["host"] or found["scp"],
-        name=RepositoryName(found["name"]),
-    )
 
 
 def shown(address: str) -> str:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from overlord import wakeup
 from overlord.domain.identifiers import RepositoryName
-from overlord.entrypoints.local.build.pull_request import address_of
-from overlord.entrypoints.local.build.pull_request import place_of as forge_place
+from overlord.entrypoints.local.build.origin import address_of
+from overlord.entrypoints.local.build.origin import place_of as forge_place
 from overlord.entrypoints.local.checkout import Checkout
 from overlord.entrypoints.local.place import Place, place_of
 from overlord.errors import ContractError, Refused, SettingsError, StoreError
