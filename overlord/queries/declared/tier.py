@@ -183,4 +183,5 @@ QUERY = Query(
     usage="tier",
     means="which models there are, whether they answer, how fast, and what they cost",
     position=28,
+    is_narrowed=True,
 )

@@ -101,6 +101,8 @@ def verify(  # noqa: PLR0917 - as it is typed
 def _kept(ref: str) -> "Claim":
     from overlord.entrypoints.claim.making import claim_of
 
+    if not state.home().database.exists() and (here := state.local_runs_here()):
+        state.choose(here)
     files = EvidenceStore(state.home().evidence)
     with state.reading() as connection:
         return claim_of(connection, files, ref)
