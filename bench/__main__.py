@@ -30,6 +30,7 @@ BENCHES = (
     "bench.turns",
     "bench.init",
     "bench.escalation",
+    "bench.mcp",
 )
 
 

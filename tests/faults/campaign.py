@@ -18,6 +18,7 @@ from overlord.domain.job import Job, JobState
 from overlord.embedded.chat.chat import EmbeddedChat
 from overlord.embedded.chat.delivery import EVENTS, Delivered
 from overlord.embedded.play import say
+from overlord.failpoints import Failpoint
 from overlord.home import Home
 from overlord.store import decisions, jobs, ledger
 from overlord.store.database import open_reader
@@ -93,6 +94,11 @@ class Campaign:
     async def saves(self, text: str) -> None:
         """The operator saves their settings file under the eyes of a daemon."""
         await self._go_through(processes.until_settings_are_read, DEADLINE_S, text)
+
+    async def writes(self, point: Failpoint, act: Callable[..., object], *, holds: bool = False) -> None:
+        """Somebody writes through a daemon, and again after each cut: `act` then finds what is there."""
+        target = partial(processes.until_written, holds=holds)
+        await self._go_through(target, DEADLINE_S, point, act)
 
     async def until_holding(self) -> None:
         await self._go_through(processes.until_holding, DEADLINE_S)

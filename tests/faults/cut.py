@@ -140,6 +140,35 @@ def until_said(place: Place, cuts: Cuts, deadline_s: float) -> None:
     asyncio.run(_turn(place, deadline_s, lambda _: place.said.exists(), is_last=False))
 
 
+def until_written(
+    place: Place, cuts: Cuts, deadline_s: float, point: Failpoint, act: Callable[..., object], *, holds: bool
+) -> None:
+    """A daemon through which somebody writes at once, and that works until all is settled, or until a session `holds`. `act` takes the
+    database, the settings and the time; told again, it writes nothing anew."""
+    _begin(place, cuts)
+    asyncio.run(_write(place, deadline_s, point, act, holds=holds))
+
+
+async def _write(
+    place: Place, deadline_s: float, point: Failpoint, act: Callable[..., object], *, holds: bool
+) -> None:
+    settings = load({"OVERLORD_HOME": str(place.home)}, **place.given)
+    clock = KeptClock(place.time)
+    async with overlord(settings, clock=clock) as running:
+        turning = Turning(overlord=running, clock=clock, deadline_s=deadline_s)
+        await turning.until(lambda: True)
+        parts = running.parts
+        await parts.database.write(point, lambda c: act(c, settings, clock.now()))
+        following = asyncio.create_task(turning.follow())
+        if holds:
+            await turning.until(partial(_is_done, turning, _holds))
+        else:
+            await turning.settle()
+        following.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await following
+
+
 def until_settings_are_read(place: Place, cuts: Cuts, deadline_s: float, text: str) -> None:
     """A daemon under whose eyes the operator saves their settings file, and that works until all is settled."""
     _begin(place, cuts)

@@ -36,6 +36,17 @@ REPLY_S = 20.0
 PAUSE_S = 0.02
 FIXED = b"def add(a, b):\n    return a + b\n\n\ndef double(a):\n    return a * 2\n"
 BROKEN = FIXED.replace(b"a * 2", b"a * 3")
+RED_TEST = b"from calc import add\n\n\ndef test_text():\n    assert add('1', '2') == 3\n"
+READS_TEXT = b"def add(a, b):\n    return int(a) + int(b)\n"
+NOTED = "Numbers are read before they are added: texts broke the sums."
+PAIR = {
+    "type": "sft",
+    "moment": "a clean diagnosis",
+    "prompt": "A sum of two inputs fails when one of them is text. What do you look at first?",
+    "completion": "At where the inputs are read: convert them there, once, and refuse what is no number.",
+    "score": 4,
+}
+"""What a played trainer finds worth learning."""
 VISION = ("Problem", "Users", "Solution", "Scope", "Success")
 PLAN = ("Goal", "Current state", "Approach", "What is next")
 LEFT_OPEN = 4
@@ -347,8 +358,17 @@ def _applied(source: bytes, delta: bytes) -> bytes:
 def work(session_api: SessionApi, brief: "dict[str, Any]", root: str) -> None:
     title = brief["issue"]["title"]
     session_api.post("/session/events", {"kind": "progress", "turn": 1, "text": "begin"})
-    told = session_api.post("/v1/chat/completions", {"model": brief["model"], "messages": _opening(brief)})
+    called = _of_call(session_api, brief) if brief.get("discipline") else None
+    opening = _opening(brief) + ([{"role": "user", "content": called[1]}] if called and called[1] else [])
+    told = session_api.post("/v1/chat/completions", {"model": brief["model"], "messages": opening})
     _told(told)["choices"][0]["message"]  # what it says is not looked at, but it must be a reply
+    if called:
+        if "holds" in title:
+            session_api.post("/session/events", {"kind": "progress", "turn": 1, "text": "run: holding"})
+            _hold(root)
+        head = _pushed(session_api, brief, called[2]) if called[2] else None
+        _report(session_api, "complete", "Played.", head, answer=_text(called[0]).decode())
+        return
     terms = brief.get("terms") or {}
     if terms.get("consultation"):
         _report(session_api, "complete", "Answered.", None, answer=_answer(terms["consultation"]))
@@ -370,6 +390,36 @@ def work(session_api: SessionApi, brief: "dict[str, Any]", root: str) -> None:
         _report(session_api, "blocked", "The played session cannot go on.", None)
         return
     _report(session_api, "complete", "Played.", None if "idle" in title else _push(session_api, brief, title))
+
+
+def _of_call(
+    session_api: SessionApi, brief: "dict[str, Any]"
+) -> "tuple[dict[str, str], str, dict[bytes, bytes]]":
+    """A call of a discipline: its result, what the model is shown besides, and the files it writes, which are the same each time."""
+    task = brief["discipline"]
+    result = {"phase": task["phase"], "status": "pass", "message": f"Played {task['name']}."}
+    shown: str = ""
+    files: dict[bytes, bytes] = {}
+    if task["name"] == "tdd_red":
+        files = {b"tests/test_text.py": RED_TEST}
+    elif task["name"] == "tdd_green":
+        files = {b"calc.py": READS_TEXT}
+    elif task["name"] == "review":
+        repository = Repository(session_api)
+        repository.fetch(brief["head_sha"])
+        shown = "calc.py\n" + repository.files(brief["head_sha"])["calc.py"].decode()
+        result["runner_output"] = "WARNING: a short name at calc.py:1"
+    elif task["name"] == "retrospective":
+        cited = task["history"].partition("- Entry: ")[2].split()[0]
+        note = {"kind": "convention", "text": NOTED, "evidence": [cited]}
+        result["runner_output"] = _text({"notes": [note]}).decode()
+    elif task["name"] == "trainer" and brief["role"] == "reader":
+        result["runner_output"] = _text([PAIR]).decode()
+    elif task["name"] == "trainer":
+        record = _text({name: PAIR[name] for name in ("prompt", "completion")}) + b"\n"
+        path = next(path for path in brief["scope"]["patterns"] if "/sft/" in path)
+        files = {path.encode(): record}
+    return result, shown, files
 
 
 def _of_portfolio(session_api: SessionApi, brief: "dict[str, Any]", told: "dict[str, Any]") -> None:

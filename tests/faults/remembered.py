@@ -29,6 +29,8 @@ VERDICTS = {
     *(E.FAILED, E.ATTEMPTS_SPENT, E.CHECKS_UNAVAILABLE, E.TERMINATED, E.QUESTIONS_ASKED),
 }
 """Where an evaluation can lead to."""
+CLAIMS = {E.CLAIMED, E.CALL_REQUESTED}
+"""A job's first fact: of an issue's, and of a call's."""
 NEW_TURN = {E.PHASE_COMPLETED, E.ROLE_COMPLETED, E.GATE_REJECTED, E.ESCALATION_RESOLVED}
 """After which a role has all its sessions before it."""
 NEW_ROUND = {
@@ -85,7 +87,7 @@ def _triggers(connection: sqlite3.Connection) -> Iterator[str]:
     for issue, count in Counter(job.issue_ref for job in rows if job.is_open).items():
         if count > 1:
             yield f"{issue} has {count} live jobs"
-    claims = Counter(entry.job_id for entry in ledger.entries(connection) if entry.name == E.CLAIMED)
+    claims = Counter(entry.job_id for entry in ledger.entries(connection) if entry.name in CLAIMS)
     for number in {job.id for job in rows} | set(claims):
         if claims[number] != 1 or not any(job.id == number for job in rows):
             yield f"job {number} was claimed {claims[number]} times and has {sum(j.id == number for j in rows)} rows"
@@ -101,7 +103,7 @@ def _moves(job: Job, told: Sequence[Fact]) -> Iterator[str]:
     revision = losses = 0
     of_more = {fact.data["decision"] for fact in told if fact.data.get("subject") in AS_MUCH_AGAIN}
     for fact in told:
-        if fact.name is E.CLAIMED:
+        if fact.name in CLAIMS:
             state = JobState.QUEUED
         elif state is not None and (state, fact.name) in TRANSITIONS:
             state = TRANSITIONS[state, fact.name]
@@ -127,7 +129,7 @@ def _in_states(told: Sequence[Fact]) -> Iterator[tuple[JobState | None, Fact]]:
     state: JobState | None = None
     for fact in told:
         yield state, fact
-        if fact.name is E.CLAIMED:
+        if fact.name in CLAIMS:
             state = JobState.QUEUED
         elif state is not None:
             state = TRANSITIONS.get((state, fact.name), state)
@@ -229,6 +231,8 @@ def _evaluations(connection: sqlite3.Connection, job: Job, told: Sequence[Fact])
     """Each verdict is one closed evaluation; a pass was made of checks that left a report, stored and hashed."""
     rows = connection.execute("SELECT closed FROM evaluations WHERE job_id = ?", (job.id,)).fetchall()
     past = evaluations.history(connection, job)
+    if job.call_number is not None:
+        return  # what code finds of a call is in its result
     verdicts = sum(state is JobState.EVALUATING and fact.name in VERDICTS for state, fact in _in_states(told))
     if verdicts != sum(row["closed"] for row in rows):
         yield f"has {verdicts} verdicts and {sum(row['closed'] for row in rows)} closed evaluations"

@@ -15,6 +15,7 @@ from overlord.home import Home
 from overlord.store import jobs, ledger
 from overlord.store.database import open_reader
 from tests.faults import (
+    call_stories,
     chat_stories,
     contract_stories,
     draft_stories,
@@ -486,6 +487,7 @@ PLACES: Mapping[Failpoint, Story] = {
     ),
     **dict.fromkeys((P.BACKUP_RESTORED, P.KEEP_BACKUP, P.RESTORE_HOME), BACKED_UP),
     P.DEPENDENCIES_ASKED: MORE_NEEDED,
+    **call_stories.PLACES,
     **chat_stories.PLACES,
     **contract_stories.PLACES,
     **portfolio_stories.PLACES,

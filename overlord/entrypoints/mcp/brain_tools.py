@@ -9,7 +9,6 @@ from overlord.domain.disciplines.catalog import PROJECT_ROOT, Argument, Argument
 from overlord.domain.event import Json
 from overlord.domain.knowledge.note import NoteKind
 from overlord.entrypoints.mcp.backend import Backend
-from overlord.entrypoints.mcp.caller import spaces_of
 from overlord.entrypoints.mcp.schemas import flag, text, texts, whole
 from overlord.entrypoints.mcp.tool import Answer, Asked, Tool
 from overlord.failpoints import Failpoint
@@ -43,64 +42,71 @@ _SESSION = Argument(name="session_id", meaning="Yours: what belongs together.")
 
 def brain_tools() -> tuple[Tool, ...]:
     """Both."""
-    return (
-        Tool(
-            name="brain_query",
-            title="Look up what was learned",
-            meaning="Passages of notes and documents that count, the best first, with where each is from. What was withdrawn is left out.",
-            arguments=(
-                Argument(name="query", meaning="The words to look for.", is_required=True),
-                _COLLECTION,
-                Argument(
-                    name="limit",
-                    meaning=f"How many at most, from 1 to {MOST_FOUND}; {FOUND} when left out.",
-                    kind=ArgumentKind.NUMBER,
-                ),
-                _SESSION,
+    return _query_tool(), _write_tool()
+
+
+def _query_tool() -> Tool:
+    return Tool(
+        name="brain_query",
+        title="Look up what was learned",
+        meaning="Passages of notes and documents that count, the best first, with where each is from. What was withdrawn is left out.",
+        arguments=(
+            Argument(name="query", meaning="The words to look for.", is_required=True),
+            _COLLECTION,
+            Argument(
+                name="limit",
+                meaning=f"How many at most, from 1 to {MOST_FOUND}; {FOUND} when left out.",
+                kind=ArgumentKind.NUMBER,
             ),
-            output=whole(
-                {
-                    "passages": {"type": "array", "items": dict(_PASSAGE)},
-                    "drafts": {
-                        "type": "integer",
-                        "description": "Others with these words that nobody has accepted yet.",
-                    },
-                }
-            ),
-            act=_query,
-            is_read_only=True,
+            _SESSION,
         ),
-        Tool(
-            name="brain_write",
-            title="Note what was learned",
-            meaning="Keep a note, or a document where it has a filename. It is a draft until a person accepts it, where the repository does not say otherwise.",
-            arguments=(
-                Argument(name="content", meaning="What is to be kept, as Markdown.", is_required=True),
-                Argument(name="filename", meaning="Makes it a document of that name; `.md` is added."),
-                _COLLECTION,
-                Argument(name="kind", meaning=f"One of {', '.join(NoteKind)}; a pattern when left out."),
-                Argument(name="tags", meaning="Words it is found by.", kind=ArgumentKind.TEXTS),
-                _ROOT,
-                _SESSION,
-            ),
-            output=whole(
-                {
-                    "ref": text("The note: `n12`."),
-                    "document": text("The name of the document; empty for a note."),
-                    "space": text("The repository it counts in; empty for all."),
-                    "state": text("`draft` until a person accepts it, `active` once it counts."),
-                    "new": flag("False where the same was known already."),
-                    "message": text("What became of it."),
-                }
-            ),
-            act=_write,
-            right=AccessRight.ACT,
-            is_idempotent=True,
+        output=whole(
+            {
+                "passages": {"type": "array", "items": dict(_PASSAGE)},
+                "drafts": {
+                    "type": "integer",
+                    "description": "Others with these words that nobody has accepted yet.",
+                },
+            }
         ),
+        act=_query,
+        is_read_only=True,
+    )
+
+
+def _write_tool() -> Tool:
+    return Tool(
+        name="brain_write",
+        title="Note what was learned",
+        meaning="Keep a note, or a document where it has a filename. It is a draft until a person accepts it, where the repository does not say otherwise.",
+        arguments=(
+            Argument(name="content", meaning="What is to be kept, as Markdown.", is_required=True),
+            Argument(name="filename", meaning="Makes it a document of that name; `.md` is added."),
+            _COLLECTION,
+            Argument(name="kind", meaning=f"One of {', '.join(NoteKind)}; a pattern when left out."),
+            Argument(name="tags", meaning="Words it is found by.", kind=ArgumentKind.TEXTS),
+            _ROOT,
+            _SESSION,
+        ),
+        output=whole(
+            {
+                "ref": text("The note: `n12`."),
+                "document": text("The name of the document; empty for a note."),
+                "space": text("The repository it counts in; empty for all."),
+                "state": text("`draft` until a person accepts it, `active` once it counts."),
+                "new": flag("False where the same was known already."),
+                "message": text("What became of it."),
+            }
+        ),
+        act=_write,
+        right=AccessRight.ACT,
+        is_idempotent=True,
     )
 
 
 async def _query(asked: Asked) -> Answer:
+    from overlord.entrypoints.mcp.caller import spaces_of  # with all of Overlord's looks
+
     backend, named = asked.backend, asked.text("collection")
     spaces = spaces_of(backend) or None
     if named:
@@ -130,7 +136,7 @@ async def _write(asked: Asked) -> Answer:
     )
     at = datetime.now(UTC)
     kept = await backend.write(
-        Failpoint.CALL_REQUESTED,
+        Failpoint.NOTE_WRITTEN,
         lambda c: brain_write(c, writing, settings=backend.settings, actor=backend.actor, at=at),
     )
     note = kept.note

@@ -90,7 +90,7 @@ async def _session_log(asked: Asked) -> Answer:
         )
 
     if adds:
-        await backend.write(Failpoint.CALL_REQUESTED, append)
+        await backend.write(Failpoint.HISTORY_APPENDED, append)
     entries = await backend.read(lambda c: history.read(c, ground.space, session))
     return Answer(
         data={

@@ -18,6 +18,10 @@ from overlord.verbs.right import OF_TOKEN
 
 MOST_JSON = 1_000_000
 """Bytes of one answer's JSON; of a longer one the text alone is sent."""
+_ANSWERED: Schema = {
+    "type": "object",
+    "description": "As the HTTP API answers; a list is in `items`. docs/schemas has the whole schema of each.",
+}
 
 
 @cache
@@ -34,6 +38,7 @@ def listed(backend: Backend) -> tuple[ToolListing, ...]:
             title=registry.find(name).means.partition(":")[0].replace("`", ""),
             description=registry.help_of(name),
             input_schema=_schema(name),
+            output_schema=_ANSWERED,
             is_read_only=True,
         )
         for tool, name in names().items()
@@ -68,6 +73,6 @@ def _answer(backend: Backend, question: Question, look: Look) -> ToolResult:
     found = json_text(question.value(look))
     if len(found) > MOST_JSON:
         left_out = f"[the JSON of this is left out: it has {len(found):,} bytes, and {MOST_JSON:,} are sent]"
-        return ToolResult(text=f"{text}\n\n{left_out}")
+        return ToolResult(text=f"{text}\n\n{left_out}", structured={"left_out": left_out})
     value = json.loads(found)
     return ToolResult(text=text, structured=value if isinstance(value, dict) else {"items": value})

@@ -2,6 +2,8 @@
 
 Schemas, checks and the words of errors are ours: the library's own are of its types, and name no fix. A tool's error is a result that
 says so, which models read; only a tool that there is none of is an error of the protocol.
+
+Overlord's own looks and verbs are loaded when a client asks for the list: a client that only begins need not wait for them.
 """
 
 import contextlib
@@ -21,9 +23,8 @@ from mcp.shared.exceptions import MCPError
 
 from overlord.domain.disciplines.arguments import ArgumentError, checked_by
 from overlord.domain.text.plain import visible
-from overlord.entrypoints.mcp import prompts, query_tools, resources, verb_tools, wire
+from overlord.entrypoints.mcp import wire
 from overlord.entrypoints.mcp.backend import Backend
-from overlord.entrypoints.mcp.caller import word
 from overlord.entrypoints.mcp.open_requests import Key, OpenRequests
 from overlord.entrypoints.mcp.tool import Asked, Begin, Progress, Tool
 from overlord.errors import OverlordError
@@ -70,6 +71,8 @@ class McpServer:
         return server
 
     async def _list(self, context: Context, _params: Page) -> types.ListToolsResult:
+        from overlord.entrypoints.mcp import query_tools, verb_tools
+
         backend = self.backend_of(context)
         others = (*query_tools.listed(backend), *verb_tools.listed(backend))
         return types.ListToolsResult(tools=[*self._described, *map(wire.tool, others)])
@@ -79,26 +82,36 @@ class McpServer:
         return [wire.own_tool(tool) for tool in self.tools]
 
     async def _list_resources(self, context: Context, _params: Page) -> types.ListResourcesResult:
+        from overlord.entrypoints.mcp import resources
+
         found = await resources.listed(self.backend_of(context))
         return types.ListResourcesResult(resources=[*map(wire.resource, found)])
 
     async def _list_templates(self, _context: Context, _params: Page) -> types.ListResourceTemplatesResult:
+        from overlord.entrypoints.mcp import resources
+
         found = resources.templates()
         return types.ListResourceTemplatesResult(resource_templates=[*map(wire.template, found)])
 
     async def _read_resource(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
+        from overlord.entrypoints.mcp import resources
+
         with _told():
             return wire.contents(await resources.called(self.backend_of(context), str(params.uri)))
 
     async def _list_prompts(self, context: Context, _params: Page) -> types.ListPromptsResult:
+        from overlord.entrypoints.mcp import prompts
+
         found = prompts.listed(self.backend_of(context))
         return types.ListPromptsResult(prompts=[*map(wire.prompt, found)])
 
     async def _get_prompt(
         self, context: Context, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
+        from overlord.entrypoints.mcp import prompts
+
         with _told():
             return wire.prompt_text(
                 prompts.called(self.backend_of(context), params.name, params.arguments or {})
@@ -130,6 +143,8 @@ class McpServer:
         self, backend: Backend, name: str, arguments: dict[str, Any]
     ) -> types.CallToolResult:
         """A look or a verb of Overlord's own."""
+        from overlord.entrypoints.mcp import query_tools, verb_tools
+
         for module in (query_tools, verb_tools):
             if name in module.names():
                 return wire.answer(await module.called(backend, name, arguments))
@@ -148,7 +163,7 @@ class McpServer:
         except ArgumentError as error:
             return wire.refusal(str(error))
         except OverlordError as error:
-            return wire.refusal(error.worded(word))
+            return wire.refusal(_worded(error))
         except sqlite3.Error:
             return wire.refusal("the database is busy; ask again")
 
@@ -183,6 +198,13 @@ def _told() -> Iterator[None]:
     try:
         yield
     except OverlordError as error:
-        raise MCPError(types.INVALID_PARAMS, error.worded(word)) from None
+        raise MCPError(types.INVALID_PARAMS, _worded(error)) from None
     except sqlite3.Error:
         raise MCPError(types.INTERNAL_ERROR, "the database is busy; ask again") from None
+
+
+def _worded(error: OverlordError) -> str:
+    """With what can be done about it, as a caller of tools does it."""
+    from overlord.entrypoints.mcp.caller import word
+
+    return error.worded(word)

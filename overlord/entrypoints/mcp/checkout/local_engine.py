@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import structlog
@@ -106,24 +107,26 @@ class LocalEngine:
 
     async def _start(self) -> None:
         self._ends = asyncio.Event()
-        begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        begun = asyncio.Event()
         self._task = asyncio.create_task(self._work(begun))
-        await asyncio.shield(begun)
+        self._task.add_done_callback(partial(_note_end, begun))
+        waiting = asyncio.create_task(begun.wait())
+        try:
+            await asyncio.wait({self._task, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+        if not begun.is_set():
+            await self._task  # which raises why it could not begin
 
-    async def _work(self, begun: asyncio.Future[None]) -> None:
+    async def _work(self, begun: asyncio.Event) -> None:
         try:
             async with self._session() as session, session.forge.serve() as url:
                 settings = await self._settings(session, url)
                 conceal(settings.secrets())
                 async with overlord(settings, falls_back=True) as running, going(running):
                     self.running = running
-                    begun.set_result(None)
+                    begun.set()
                     await self._until_idle(running)
-        except Exception as error:
-            if begun.done():
-                log.exception("local_engine_ended")
-            else:
-                begun.set_exception(error)
         finally:
             self.running = None
 
@@ -211,3 +214,10 @@ class _Silent:
 
 def _stay() -> None:
     """Signals are the server's."""
+
+
+def _note_end(begun: asyncio.Event, task: asyncio.Task[None]) -> None:
+    """An engine that ended by a fault once it had begun is told of in the log; why one could not begin, its caller hears."""
+    error = None if task.cancelled() else task.exception()
+    if error is not None and begun.is_set():
+        log.error("local_engine_ended", exc_info=error)

@@ -1,0 +1,41 @@
+"""A call's job on the pages: named and linked by the call, and no page of it leads to an issue that there is none of."""
+
+import pytest
+
+from overlord.failpoints import Failpoint
+from tests.called_rows import ended_call, open_call
+from tests.web.paging import made_page
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/",
+        "/jobs/1",
+        "/jobs/1/transcript",
+        "/jobs/1/diff",
+        "/jobs/1/checks",
+        "/jobs/1/cost",
+        "/jobs/2",
+        "/history",
+    ],
+)
+async def test_pages_name_the_call(address: str) -> None:
+    async with made_page() as page:
+        database = page.world.overlord.parts.database
+        await database.write(Failpoint.CALL_REQUESTED, lambda c: [ended_call(c), open_call(c)])
+        said = await page.client.get(address)
+        assert said.status_code == 200, said.text
+        assert "acme/calc c" in said.text and "#-" not in said.text and "issues/-" not in said.text
+
+
+async def test_calls_are_looked_at() -> None:
+    async with made_page() as page:
+        database = page.world.overlord.parts.database
+        await database.write(Failpoint.CALL_REQUESTED, lambda c: [ended_call(c)])
+        listed = await page.client.get("/look/calls")
+        assert "tdd_red" in listed.text and "pass, verified" in listed.text
+        shown = await page.client.get("/look/call?words=c1")
+        assert "The new test fails for an assertion." in shown.text
+        missing = await page.client.get("/look/call?words=c9")
+        assert missing.status_code == 404
