@@ -15,7 +15,7 @@ from overlord.verbs import registry as verbs
 from overlord.verbs.right import OF_TOKEN
 from tests.mcp_verbs.desk import Desk
 
-OTHERS = {*DisciplineName, "session_log", "brain_write", "brain_query", "tier", "wait", "cancel"}
+OTHERS = {*DisciplineName, "session_log", "brain_write", "brain_query", "wait", "cancel"}
 """What the disciplines' side calls its tools."""
 NAMED = {"status", "inbox", "answer", "work", "run", "proposals", "knowledge"}
 

@@ -139,7 +139,7 @@ class CheckoutBackend:
             try:
                 why_not = await self._applied(call, content, apply=apply)
             except Refused as error:
-                why_not = f"{str(error)[:1].upper()}{str(error)[1:]}."
+                why_not = f"{error}."
         patch = content.decode(errors="replace")
         return Delivered(patch=patch, is_applied=not why_not, why_not=why_not, left_out=left_out or ())
 
