@@ -141,7 +141,7 @@ class CheckoutBackend:
             except applying.NotAsItWas as error:
                 why_not = f"{error}."  # it begins with the name of a file
             except Refused as error:
-                why_not = f"{str(error)[:1].upper()}{str(error)[1:]}."
+                why_not = f"{error}."
         patch = content.decode(errors="replace")
         return Delivered(patch=patch, is_applied=not why_not, why_not=why_not, left_out=left_out or ())
 

@@ -184,4 +184,5 @@ QUERY = Query(
     means="which models there are, whether they answer, how fast, and what they cost",
     position=28,
     finds_local=True,
+    is_narrowed=True,
 )
