@@ -152,7 +152,7 @@ class CheckoutBackend:
             said = mark.read_text() if mark.exists() else ""
             if said == _APPLIED:
                 return ""
-            if not apply:
+            if not apply and said != _BEGUN:
                 return "The call said apply: false."
             mirror = self.at.home.mirror(call.space)
             changes = await patching.changes_of(
@@ -163,7 +163,8 @@ class CheckoutBackend:
             try:
                 await asyncio.to_thread(applying.apply, self.root, changes, resumes=said == _BEGUN)
             except Refused:
-                mark.unlink()
+                if said != _BEGUN:  # else some of its files may be written: the next try has to know
+                    mark.unlink()
                 raise
             _put(mark, _APPLIED)
             return ""

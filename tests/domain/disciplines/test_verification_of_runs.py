@@ -372,3 +372,20 @@ def test_the_workers_own_word_counts_for_nothing() -> None:
     made = judged(REFACTOR, [], ALL, ALL, result=claim)
     assert not made.verified
     assert made.why == "Nothing was changed in calc.py. The worker said that it is verified."
+
+
+@pytest.mark.parametrize("discipline", [GREEN, REFACTOR])
+@pytest.mark.parametrize(
+    ("line", "path"),
+    [("sh ci/check.sh", "ci/check.sh"), ("./check", "check"), ("cd x && ./all.sh -q", "all.sh")],
+)
+def test_a_script_that_the_test_command_runs_is_not_changed(
+    discipline: DisciplineName, line: str, path: str
+) -> None:
+    changes = [CODE, Change(path=path, status="M", added=1, removed=1)]
+    base = ran(NEW_RED, OLD_GREEN) if discipline is GREEN else ran(NEW_GREEN, OLD_GREEN)
+    arguments = {**ARGUMENTS, "test_cmd": line}
+    made = judged(discipline, changes, base, ran(NEW_GREEN, OLD_GREEN), arguments=arguments)
+    assert (made.verified, made.code) == (False, "not_run")
+    assert f"It changed {path}, which the test command runs" in made.why
+    assert judged(discipline, [CODE], base, ran(NEW_GREEN, OLD_GREEN), arguments=arguments).verified

@@ -326,6 +326,12 @@ def test_it_is_the_only_change() -> None:
     assert (unchanged.verified, unchanged.why) == (False, "The specification docs/spec.md was not changed.")
 
 
+def test_a_link_is_no_specification() -> None:
+    link = Change(path="docs/spec.md", status="A", new_mode="120000", added=1)
+    made = judge(SPEC, Seen(result=said(), changes=[link], head={"docs/spec.md": spec().encode()}))
+    assert (made.verified, made.why) == (False, "The specification docs/spec.md is a link, and no file.")
+
+
 @pytest.mark.parametrize(
     ("criterion", "is_so"),
     [

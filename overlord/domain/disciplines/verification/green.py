@@ -17,6 +17,7 @@ from overlord.domain.disciplines.verification.runs import (
     Asked,
     base_on_head,
     checks_for,
+    command_files,
     compared_runs,
     is_by_exit_code,
     no_report,
@@ -71,6 +72,9 @@ def runs_of(seen: Seen) -> tuple[StepResult, StepResult | None, StepResult] | Ve
         checks_for(seen.arguments, seen.checks)
     except ValueError as error:
         return Verification(verified=False, why=f"{error}.")
+    if own := command_files(seen):
+        said = f"It changed {', '.join(own[:5])}, which the test command runs: what that says shows nothing."
+        return Verification(verified=False, why=visible(said), code=RedCode.NOT_RUN)
     restores = any(is_test_path(path) or is_test_configuration(path) for path in seen.touched)
     wanted = (BASELINE_STEP, *((BASE_TESTS_STEP,) if restores else ()), TESTS_STEP)
     steps = run_of(seen, *wanted)

@@ -1,11 +1,14 @@
 """The runs of tests that the disciplines of tests first have made: by the caller's command, the repository's own, or what is found."""
 
+import posixpath
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pydantic import ValidationError
 
 from minion.protocol import CheckStep, StepOutcome, StepResult, Tree
+from overlord.domain.changes.paths import is_test_configuration, is_test_path
 from overlord.domain.checks.file import CheckCommand, ChecksFile
 from overlord.domain.checks.testruns.judge import (
     BASELINE_STEP,
@@ -18,12 +21,13 @@ from overlord.domain.checks.testruns.red_run import why_not_run
 from overlord.domain.checks.testruns.report import why_unread
 from overlord.domain.checks.testruns.run import RERUNS, Runs
 from overlord.domain.disciplines.call import Verification
-from overlord.domain.disciplines.verification.seen import Seen
+from overlord.domain.disciplines.verification.seen import Seen, within
 from overlord.domain.evaluation import CheckResult
 from overlord.domain.event import Json
 from overlord.domain.scope.check import Change
 from overlord.domain.text.problem import first_problem
 
+_WORD = re.compile(r"[^\s;&|()<>'\"`$=]+")
 MOST_OUTPUT = 4_000
 """Characters of an output that are kept with a finding."""
 
@@ -51,6 +55,17 @@ def checks_for(arguments: Mapping[str, Json], checks: ChecksFile | None) -> Chec
         return ChecksFile(tests=CheckCommand.model_validate(line))
     except ValidationError as error:
         raise ValueError(f"test_cmd {first_problem(error).partition(': ')[2]}") from None
+
+
+def command_files(seen: Seen) -> tuple[str, ...]:
+    """The files of the change that the test command itself names: a script that runs the tests decides what they say. Those that are
+    put back as they were (tests, settings) are not among them."""
+    checks = checks_for(seen.arguments, seen.checks)
+    words = checks.tests.command if checks and checks.tests else ()
+    said = {posixpath.normpath(word) for line in words for word in _WORD.findall(line) if word.strip("./")}
+    named = {name for word in said for name in (word, within(seen.directory, word))}
+    changed = {path for path in seen.touched if path in named}
+    return tuple(sorted(path for path in changed if not (is_test_path(path) or is_test_configuration(path))))
 
 
 def two_runs(asked: Asked) -> tuple[CheckStep, ...]:

@@ -6,6 +6,7 @@ import re
 from overlord.domain.disciplines.arguments import DEFAULT_OUTPUT
 from overlord.domain.disciplines.call import Verification
 from overlord.domain.disciplines.verification.seen import Needed, Seen
+from overlord.domain.scope.check import SYMLINK_MODE
 from overlord.domain.text.markdown_sections import Section, compared, sections
 from overlord.domain.text.plain import visible
 
@@ -121,6 +122,8 @@ def judge_spec(seen: Seen) -> Verification:
     if others := sorted(seen.touched - {path}):
         said = f"It changed more than the specification: {', '.join(others[:5])}."
         return Verification(verified=False, why=visible(said))
+    if any(change.new_mode == SYMLINK_MODE for change in seen.changes):
+        return Verification(verified=False, why=f"The specification {visible(path)} is a link, and no file.")
     try:
         text = content[:MOST_BYTES].decode()
     except UnicodeDecodeError:
