@@ -294,6 +294,7 @@ def test_help_names_every_verb() -> None:
 - `/overlord search lint failed`  jobs by words of their issues, findings and transcripts, also search state:failed "exact words" -without
 - `/overlord list`  every job under way, and what each waits for
 - `/overlord agents 30`  how each coding agent and model did over 7, 30 or 90 days, also agents 90 owner/repo
+- `/overlord tier`  which models there are, whether they answer, how fast, and what they cost
 - `/overlord contract-experience owner/repo`  what happened under a repository's contract
 - `/overlord portfolio`  every initiative: how far it is, what it waits for, what it cost
 - `/overlord initiative i3`  one initiative: plan, tasks, escalations, cost and story
@@ -303,6 +304,8 @@ def test_help_names_every_verb() -> None:
 - `/overlord rules`  questions that are answered always, and how often each rule answered
 - `/overlord rule-preview 5`  what a rule would have answered, before it is made
 - `/overlord escalations`  what sessions could not decide, and how it was resolved
+- `/overlord calls`  what other agents called over MCP, and what was verified of it
+- `/overlord call c7`  a call of a discipline: what was asked, what came of it, and why that is verified or not
 - `/overlord help`  this list
 (Where a #42 stands, owner/repo#42, the issue's address and a job's number do too. A mention takes the same words.)
 """)
