@@ -188,10 +188,10 @@ def _next_in_line(  # noqa: PLR0917
     yield from chosen
     taking = [item for item in waiting if item.id in chosen and item.id not in without_pull]
     pulls.update(summary.space for summary in taking if summary.pull_number is None)
-    for space, waiting_there in _by_space(beyond):
+    for name, waiting_there in _by_space(beyond):
         # Where no session may be started, its step would wait for that first and say nothing.
-        if pulls[space] >= _most_pulls(parts, space) and capacity.is_left(connection, parts, space):
-            reason = capacity.no_pull_left(parts, space)
+        if pulls[name] >= _most_pulls(parts, name) and capacity.is_left(connection, parts, name):
+            reason = capacity.no_pull_left(parts, name)
             yield from (summary.id for summary in waiting_there if summary.reason != reason)
 
 
