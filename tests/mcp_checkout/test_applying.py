@@ -127,12 +127,15 @@ async def test_a_link_in_the_place_of_a_file_is_not_written_through(kept: Kept, 
     [
         ("LICENSE", "link", True),
         ("../LICENSE", "sub/link", True),
-        ("./a/../LICENSE", "link", True),
+        ("./a/./b", "link", True),
+        ("a/../LICENSE", "link", False),
+        ("loop/../../x", "sub/link", False),
         ("../LICENSE", "link", False),
         ("/etc/passwd", "link", False),
         ("a/../../x", "link", False),
         (".git/config", "link", False),
         (".GIT/config", "link", False),
+        (".g\u200cit/config", "link", False),
     ],
 )
 async def test_a_link_that_a_patch_makes_stays_inside(
@@ -148,7 +151,7 @@ async def test_a_link_that_a_patch_makes_stays_inside(
         await kept.apply(patch, taken.commit)
         assert contents(kept.root) == contents(worked)
     else:
-        with pytest.raises(Refused, match="link would be a link that leads out of the checkout"):
+        with pytest.raises(Refused, match="link would be a link that may lead out of the checkout"):
             await kept.apply(patch, taken.commit)
         assert not (kept.root / path).is_symlink()
 

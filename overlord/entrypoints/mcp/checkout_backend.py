@@ -19,11 +19,11 @@ from overlord.domain.disciplines.call import Call
 from overlord.domain.identifiers import NO_COMMIT, Sha
 from overlord.entrypoints.local.checkout import Checkout, current_branch
 from overlord.entrypoints.mcp.backend import Delivered
-from overlord.entrypoints.mcp.checkout import applying, patching, project_root, snapshot, where
+from overlord.entrypoints.mcp.checkout import applying, guarded_files, patching, project_root, snapshot, where
 from overlord.entrypoints.mcp.checkout.snapshot import Snapshot
 from overlord.entrypoints.mcp.checkout.where import Where
 from overlord.entrypoints.terminal.show import person
-from overlord.errors import Refused, StoreError
+from overlord.errors import GitFailed, Refused, StoreError
 from overlord.failpoints import Failpoint
 from overlord.home import Home
 from overlord.settings.env import home_of
@@ -140,7 +140,7 @@ class CheckoutBackend:
                 why_not = await self._applied(call, content, apply=apply)
             except applying.NotAsItWas as error:
                 why_not = f"{error}."  # it begins with the name of a file
-            except Refused as error:
+            except (Refused, GitFailed) as error:
                 why_not = f"{error}."
         patch = content.decode(errors="replace")
         return Delivered(patch=patch, is_applied=not why_not, why_not=why_not, left_out=left_out or ())
@@ -158,6 +158,7 @@ class CheckoutBackend:
             changes = await patching.changes_of(
                 content, mirror=mirror, base=call.base_sha, scratch=self.state
             )
+            await guarded_files.check(self.own, changes)
             mark.parent.mkdir(exist_ok=True)
             _put(mark, _BEGUN)
             try:
