@@ -1,13 +1,18 @@
 """A patch written to the caller's files: all of it or nothing, only where they are as they were, and nowhere else."""
 
+import contextlib
 import os
+import resource
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from overlord.entrypoints.mcp.checkout.applying import NotAsItWas
+from overlord.entrypoints.mcp.checkout import applying
+from overlord.entrypoints.mcp.checkout.applying import NotAsItWas, PartlyWritten
+from overlord.entrypoints.mcp.checkout.patching import FileChange, FileState
 from overlord.errors import Refused
-from tests.local import git
+from tests.local import git, made
 from tests.mcp_checkout.checkouts import Content, Kept, contents, git_dir_of, raw_git, write
 
 
@@ -156,6 +161,23 @@ async def test_a_link_that_a_patch_makes_stays_inside(
         assert not (kept.root / path).is_symlink()
 
 
+@pytest.mark.parametrize("target", [b"", b"a\0b"])
+async def test_a_link_that_no_system_makes_is_refused(kept: Kept, target: bytes) -> None:
+    state = FileState(mode="120000", object="0" * 40)
+    change = FileChange(path=b"link", before=None, after=state, content=target)
+    with pytest.raises(Refused, match="link would be a link that may lead out"):
+        applying.apply(kept.root, [change])
+
+
+async def test_a_repository_in_it_is_not_written_to(kept: Kept, tmp_path: Path) -> None:
+    taken = await kept.snapshot()
+    patch = kept.patch(taken.commit, {"vendor/lib/new.py": "x\n"}, tmp_path / "worked")
+    made(kept.root / "vendor")
+    with pytest.raises(Refused, match=r"vendor/lib/new.py is in a repository of its own within the checkout"):
+        await kept.apply(patch, taken.commit)
+    assert not (kept.root / "vendor" / "lib").exists()
+
+
 @pytest.mark.parametrize(
     "path",
     [
@@ -242,11 +264,58 @@ async def test_what_cannot_be_written_leaves_everything_as_it_was(kept: Kept, tm
     assert not (kept.root / "a").exists()
 
 
+async def test_a_directory_in_the_place_of_a_file_is_put_back_as_well(kept: Kept, tmp_path: Path) -> None:
+    write(kept.root, {".gitignore": "*.o\n", "lib/a.c": "1\n", "lib/a.o": "built", "doc": "1\n"})
+    taken = await kept.snapshot()
+    worked = tmp_path / "worked"
+    kept.patch(taken.commit, {}, worked)
+    write(worked, {"doc": None, "lib/a.c": None})
+    (worked / "lib").rmdir()
+    write(worked, {"doc/inner": "2\n", "lib": "now a file\n"})
+    patch = kept.patch_of(worked, taken.commit)
+    before = contents(kept.root)
+    with pytest.raises(Refused, match=r"^lib cannot be written: [^;]*; nothing was changed$"):
+        await kept.apply(patch, taken.commit)
+    assert contents(kept.root) == before
+
+
+@contextlib.contextmanager
+def no_file_larger_than(size: int) -> Iterator[None]:
+    """As on a disk that is nearly full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+async def test_what_cannot_be_put_back_is_named(kept: Kept, tmp_path: Path) -> None:
+    write(kept.root, {"a.txt": "a" * 50_000, "b.txt": "b\n", "c.txt": "c\n"})
+    taken = await kept.snapshot()
+    change: dict[str, Content] = {"a.txt": "a\n", "b.txt": "B\n", "c.txt": "c" * 50_000}
+    changes = await kept.changes(kept.patch(taken.commit, change, tmp_path / "worked"), taken.commit)
+    with (
+        no_file_larger_than(10_000),
+        pytest.raises(
+            PartlyWritten, match=r"^c.txt cannot be written: File too large; a.txt could not be put back"
+        ),
+    ):
+        applying.apply(kept.root, changes)
+    assert {name: (kept.root / name).read_text() for name in change} == {
+        "a.txt": "a\n",
+        "b.txt": "b\n",
+        "c.txt": "c\n",
+    }
+    applying.apply(kept.root, changes, resumes=True)
+    assert (kept.root / "c.txt").read_text() == change["c.txt"]
+
+
 async def test_what_was_cut_off_is_gone_on_with(kept: Kept, tmp_path: Path) -> None:
     taken = await kept.snapshot()
     change: dict[str, Content] = {"LICENSE": "There.\n", "new.py": "x\n", "calc/other.py": "y\n"}
     patch = kept.patch(taken.commit, change, tmp_path / "worked")
-    write(kept.root, {"new.py": "x\n"})
+    write(kept.root, {"new.py": "x\n", ".overlord-0123456789abcdef": "cut o"})
     with pytest.raises(NotAsItWas):
         await kept.apply(patch, taken.commit)
     await kept.apply(patch, taken.commit, resumes=True)

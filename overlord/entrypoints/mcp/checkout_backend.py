@@ -163,8 +163,10 @@ class CheckoutBackend:
             _put(mark, _BEGUN)
             try:
                 await asyncio.to_thread(applying.apply, self.root, changes, resumes=said == _BEGUN)
+            except applying.PartlyWritten:
+                raise  # the next try has to know
             except Refused:
-                if said != _BEGUN:  # else some of its files may be written: the next try has to know
+                if said != _BEGUN:  # else some of its files may be written, too
                     mark.unlink()
                 raise
             _put(mark, _APPLIED)

@@ -2,6 +2,7 @@
 caller's machine, outside of any sandbox; so a change with one of them is looked at by a person before it is written.
 """
 
+import asyncio
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -10,10 +11,10 @@ from pathlib import Path
 from overlord.adapters.git.command import git
 from overlord.domain.changes.paths import is_acted_on
 from overlord.entrypoints.local.checkout import QUIET, Checkout
+from overlord.entrypoints.mcp.checkout.applying import named
 from overlord.entrypoints.mcp.checkout.patching import FileChange
 from overlord.errors import GitFailed, Refused
 
-_NAMED = 5
 _HEAD = re.compile(rb"\s*(?:ref:|[0-9a-fA-F]{40})")
 _ANY = "x"
 
@@ -24,10 +25,8 @@ async def check(own: Checkout, changes: Sequence[FileChange]) -> None:
     led_to = await _led_to(own, own.root)
     if not (found := [change for change in changes if _is_guarded(change, led_to)]):
         return
-    names = ", ".join(change.shown for change in found[:_NAMED])
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
     raise Refused(
-        f"{names}{more}: your agent, editor, shell or git goes by such a file, so it is not written for you, and nothing else was; the patch"
+        f"{named(found)}: your agent, editor, shell or git goes by such a file, so it is not written for you, and nothing else was; the patch"
         " is in the reply: look at it, and apply it yourself with `git apply`"
     )
 
@@ -55,13 +54,18 @@ async def _led_to(own: Checkout, root: Path) -> frozenset[str]:
     where = {"GIT_WORK_TREE": str(root)}
     output = await git(own.git_dir, *words, settings=QUIET, environment=where, directory=root)
     names = {os.fsdecode(line.rpartition(b"\t")[2]) for line in output.split(b"\0")[:-1]}
-    names.update(place.name for place in root.iterdir())  # also what git ignores
-    found = {await _hooks(own, root)}
-    for name in names:
+    behind = await asyncio.to_thread(_behind_links, root, names)
+    return frozenset({*behind, await _hooks(own, root)} - {""})
+
+
+def _behind_links(root: Path, names: Iterable[str]) -> set[str]:
+    """What links with such names lead to; at the top also those that git ignores."""
+    found = set()
+    for name in {*names, *(place.name for place in root.iterdir())}:
         folded = _folded(name)
         if (is_acted_on(folded) or is_acted_on(f"{folded}/{_ANY}")) and (root / name).is_symlink():
             found.add(_inside(root, name))
-    return frozenset(found - {""})
+    return found
 
 
 async def _hooks(own: Checkout, root: Path) -> str:
