@@ -24,7 +24,7 @@ class Delivered:
     why_not: str = ""
     """Why it was not written to the caller's files, as a sentence; empty where it was, or there is none."""
     left_out: tuple[str, ...] = ()
-    """Files of the caller that the worker was not shown: they look like secrets."""
+    """Files of the caller that the worker was not shown: they look like secrets, or have a filter of git's."""
 
 
 class Backend(Protocol):
