@@ -76,7 +76,7 @@ class CheckoutBackend:
         return self.own.root
 
     async def read(self, act: Callable[[sqlite3.Connection], Result]) -> Result:
-        return await asyncio.to_thread(where.read, self.at.home, act)
+        return await where.read_at(self.at, act)
 
     async def write(self, point: Failpoint, act: Callable[[sqlite3.Connection], Result]) -> Result:
         await self.at.make_database()
