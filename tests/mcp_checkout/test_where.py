@@ -13,10 +13,13 @@ from overlord.domain.disciplines.catalog import DisciplineName
 from overlord.embedded.play import give_result, read, write
 from overlord.entrypoints.local.place import Place, place_of
 from overlord.entrypoints.local.work import moving
+from overlord.entrypoints.mcp.brain_tools import brain_tools
 from overlord.entrypoints.mcp.checkout.local_engine import LocalEngine
 from overlord.entrypoints.mcp.checkout.project_root import checkout_at
 from overlord.entrypoints.mcp.checkout.where import DaemonHome, LocalHome, found
 from overlord.entrypoints.mcp.checkout_backend import CheckoutBackend, opened
+from overlord.entrypoints.mcp.code_tools import code_tools
+from overlord.entrypoints.mcp.tool import Asked
 from overlord.errors import Refused
 from overlord.failpoints import Failpoint
 from overlord.store import jobs
@@ -246,6 +249,21 @@ async def test_the_daemon_that_manages_the_repository_works_on_it() -> None:
         await database.close()
         with pytest.raises(Refused, match="acme/other does not run; start it with `overlord serve`"):
             await at.ensure()
+
+
+async def test_what_needs_no_files_copies_none() -> None:
+    async with quick_desk(FILES) as user, server(user) as backend:
+        git(user.repo, "checkout", "--quiet", "--orphan", "nothing")  # of which no copy can be made
+        assert (
+            await backend.space_of(str(user.repo), "s") == await backend.space_of("", "s") == backend.at.space
+        )
+        with pytest.raises(Refused, match="is in no git work tree"):
+            await backend.space_of("/", "s")
+        tools = {tool.name: tool for tool in (*code_tools(), *brain_tools())}
+        arguments = {"project_root": str(user.repo), "session_id": "s", "content": "Digits are numbers."}
+        for name in ("session_log", "brain_write"):
+            await tools[name].act(Asked(backend=backend, arguments=arguments))
+        assert not backend.state.exists()
 
 
 async def test_who_calls_is_a_machine_of_this_user() -> None:

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from overlord.domain.access import AccessRight
 from overlord.domain.disciplines.call import Call
-from overlord.domain.identifiers import NO_COMMIT, Sha
+from overlord.domain.identifiers import NO_COMMIT, RepositoryName, Sha
 from overlord.entrypoints.local.checkout import Checkout, current_branch
 from overlord.entrypoints.mcp.backend import Delivered
 from overlord.entrypoints.mcp.checkout import applying, guarded_files, patching, project_root, snapshot, where
@@ -99,6 +99,11 @@ class CheckoutBackend:
             await self.read(lambda c: calls.of_session(c, self.at.space, session_key)) if session_key else []
         )
         return await self._ground(found[-1].directory if found else "")
+
+    async def space_of(self, project_root: str, session_key: str) -> RepositoryName:  # noqa: ARG002 - there is one
+        if project_root:
+            _directory(project_root, self.own)
+        return self.at.space
 
     async def _ground(self, directory: str) -> Ground:
         async with self._locked():

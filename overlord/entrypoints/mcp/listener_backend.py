@@ -63,6 +63,10 @@ class ListenerBackend:
 
     async def ground(self, project_root: str) -> Ground:
         """A branch of a repository that is worked on. Raises Refused, also for a repository that the token is not for."""
+        return await self._ground(*self._named(project_root))
+
+    def _named(self, project_root: str) -> tuple[RepositoryName, str]:
+        """A repository, and the branch where one is named."""
         name, at, branch = project_root.strip().partition("@")
         known = {space.casefold(): space for space in self.settings.repositories}
         space = known.get(name.casefold())
@@ -72,20 +76,28 @@ class ListenerBackend:
             )
         if at and not _is_branch(branch):
             raise Refused(f"{visible(branch)[:100]!r} is no name of a branch; {FORM}")
-        return await self._ground(RepositoryName(space), branch)
+        return RepositoryName(space), branch
 
     async def check_files(self, ground: Ground, files: Mapping[str, Sequence[str]]) -> None:
         """The branch is fetched once the call is worked on."""
 
     async def ground_of_session(self, session_key: str) -> Ground:
         """Where the session's last call was, among those the token is for. Raises Refused."""
+        last = await self._last(session_key)
+        return await self._ground(last.space, last.branch)
+
+    async def space_of(self, project_root: str, session_key: str) -> RepositoryName:
+        """As for a call, without a look at the forge."""
+        return self._named(project_root)[0] if project_root else (await self._last(session_key)).space
+
+    async def _last(self, session_key: str) -> Call:
         found = await self.read(lambda c: calls.of_session(c, "", session_key)) if session_key else []
         last = next((call for call in reversed(found) if self.reaches(call.space)), None)
         if last is None or last.space not in self.settings.repositories:
             raise Refused(
                 "project_root is required: this session has no call yet that says which repository it is about"
             )
-        return await self._ground(last.space, last.branch)
+        return last
 
     async def _ground(self, space: RepositoryName, branch: str) -> Ground:
         try:
