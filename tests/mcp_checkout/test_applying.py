@@ -1,9 +1,6 @@
 """A patch written to the caller's files: all of it or nothing, only where they are as they were, and nowhere else."""
 
-import contextlib
 import os
-import resource
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +10,15 @@ from overlord.entrypoints.mcp.checkout.applying import NotAsItWas, PartlyWritten
 from overlord.entrypoints.mcp.checkout.patching import FileChange, FileState
 from overlord.errors import Refused
 from tests.local import git, made
-from tests.mcp_checkout.checkouts import Content, Kept, contents, git_dir_of, raw_git, write
+from tests.mcp_checkout.checkouts import (
+    Content,
+    Kept,
+    contents,
+    git_dir_of,
+    no_file_larger_than,
+    raw_git,
+    write,
+)
 
 
 async def applied(kept: Kept, tmp_path: Path, files: dict[str, Content]) -> None:
@@ -277,17 +282,6 @@ async def test_a_directory_in_the_place_of_a_file_is_put_back_as_well(kept: Kept
     with pytest.raises(Refused, match=r"^lib cannot be written: [^;]*; nothing was changed$"):
         await kept.apply(patch, taken.commit)
     assert contents(kept.root) == before
-
-
-@contextlib.contextmanager
-def no_file_larger_than(size: int) -> Iterator[None]:
-    """As on a disk that is nearly full."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 async def test_what_cannot_be_put_back_is_named(kept: Kept, tmp_path: Path) -> None:

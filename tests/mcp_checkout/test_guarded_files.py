@@ -1,23 +1,17 @@
 """Files that the caller's own agent, editor, shell or git goes by: a patch with one of them is never written by itself."""
 
-import contextlib
 import os
-from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from overlord.domain.disciplines.call import Call, CallId, CallState
-from overlord.domain.disciplines.catalog import DisciplineName
 from overlord.entrypoints.mcp.checkout import guarded_files
 from overlord.entrypoints.mcp.checkout.patching import FileChange, FileState
 from overlord.entrypoints.mcp.checkout.project_root import checkout_at
-from overlord.entrypoints.mcp.checkout_backend import CheckoutBackend, opened
 from overlord.errors import Refused
-from overlord.store.evidence import EvidenceStore
 from tests.local import git
-from tests.mcp_checkout.checkouts import Content, Kept, contents, raw_git, write
+from tests.mcp_checkout.checkouts import Content, Kept, contents, write
+from tests.mcp_checkout.ended_calls import called, served
 
 
 def changed(path: str, content: bytes = b"x\n", *, mode: str = "100644", goes: bool = False) -> FileChange:
@@ -95,38 +89,6 @@ async def test_where_the_repository_has_its_hooks_is_one(kept: Kept) -> None:
 @pytest.mark.parametrize("content", [b"ref: refs/heads/main\n", b"a" * 40])
 async def test_a_repository_hidden_in_a_directory_is_one(kept: Kept, content: bytes) -> None:
     assert await refused(kept, changed("docs/HEAD", content))
-
-
-@contextlib.asynccontextmanager
-async def served(kept: Kept) -> AsyncIterator[CheckoutBackend]:
-    """The backend of a checkout, with nobody who works for it."""
-    environment = {"HOME": str(kept.home), "OVERLORD_HOME": str(kept.home)}
-    async with opened(kept.root, environment) as backend:
-        yield backend
-
-
-async def called(kept: Kept, backend: CheckoutBackend, files: dict[str, Content], worked: Path) -> Call:
-    """A call that has ended with a change of these files."""
-    ground = await backend.ground(str(kept.root))
-    mirror = backend.at.home.mirror(ground.space)
-    raw_git(worked.parent, "clone", "--quiet", "--no-checkout", str(mirror), str(worked))
-    raw_git(worked, "fetch", "--quiet", str(mirror), ground.base_sha)
-    raw_git(worked, "checkout", "--quiet", "--force", ground.base_sha)
-    write(worked, files)
-    patch = kept.patch_of(worked, ground.base_sha)
-    now = datetime.now(UTC)
-    return Call(
-        id=CallId(1),
-        discipline=DisciplineName.TDD_GREEN,
-        space=ground.space,
-        session_key="",
-        actor=backend.actor,
-        base_sha=ground.base_sha,
-        state=CallState.ENDED,
-        patch=EvidenceStore(backend.at.home.evidence).put(patch),
-        created_at=now,
-        ended_at=now,
-    )
 
 
 async def test_a_call_that_made_one_is_answered_with_its_patch(kept: Kept, tmp_path: Path) -> None:
