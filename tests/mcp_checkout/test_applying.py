@@ -1,6 +1,7 @@
 """A patch written to the caller's files: all of it or nothing, only where they are as they were, and nowhere else."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -303,6 +304,26 @@ async def test_what_cannot_be_put_back_is_named(kept: Kept, tmp_path: Path) -> N
     }
     applying.apply(kept.root, changes, resumes=True)
     assert (kept.root / "c.txt").read_text() == change["c.txt"]
+
+
+async def test_what_is_changed_while_the_patch_is_written_stays(kept: Kept, tmp_path: Path) -> None:
+    """A file is looked at again once what is to take its place lies beside it."""
+    taken = await kept.snapshot()
+    change: dict[str, Content] = {"LICENSE": "There.\n", "A.py": "x\n"}
+    changes = await kept.changes(kept.patch(taken.commit, change, tmp_path / "worked"), taken.commit)
+    writes = iter(["A.py", "LICENSE"])
+
+    def hook(event: str, details: tuple[object, ...]) -> None:
+        is_beside = event == "open" and isinstance(details[0], bytes) and details[0].startswith(b".overlord-")
+        if is_beside and next(writes, "") == "LICENSE":
+            write(kept.root, {"LICENSE": "Mine, just now.\n"})
+
+    sys.addaudithook(hook)
+    with pytest.raises(NotAsItWas, match="LICENSE was changed while the patch was written"):
+        applying.apply(kept.root, changes)
+    assert (kept.root / "LICENSE").read_text() == "Mine, just now.\n"
+    assert not (kept.root / "A.py").exists()
+    assert not list(kept.root.glob(".overlord-*"))
 
 
 async def test_what_was_cut_off_is_gone_on_with(kept: Kept, tmp_path: Path) -> None:

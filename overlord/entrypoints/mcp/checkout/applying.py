@@ -9,7 +9,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -125,12 +125,20 @@ def _write_all(top: int, changes: Sequence[FileChange], found: "dict[bytes, _Fou
             before = found[change.path]
             if _is_done(change, before):
                 continue
-            if _look(top, change, changes) != before:
-                raise NotAsItWas(
-                    f"{change.shown} was changed while the patch was written; the patch is in the reply"
-                )
+
+            def check(change: FileChange = change, before: "_Found | None" = before) -> None:
+                if _look(top, change, changes) != before:
+                    raise NotAsItWas(
+                        f"{change.shown} was changed while the patch was written; the patch is in the reply"
+                    )
+
+            check()
             done.replaced.append((change, before))
-            _put(top, change, before, done)
+            try:
+                _put(top, change, before, done, check)
+            except Refused:
+                done.replaced.pop()  # it is somebody else's now
+                raise
     except (OSError, Refused) as error:
         why = str(error)
         if isinstance(error, OSError):
@@ -186,7 +194,9 @@ def _is_put_back(
     return True
 
 
-def _put(top: int, change: FileChange, before: "_Found | None", done: _Done) -> None:
+def _put(
+    top: int, change: FileChange, before: "_Found | None", done: _Done, check: Callable[[], None]
+) -> None:
     """Make one path what it is to become."""
     if change.after is None:
         with _parent(top, change.path) as (directory, name):
@@ -202,6 +212,7 @@ def _put(top: int, change: FileChange, before: "_Found | None", done: _Done) -> 
             is_link=change.after.is_link,
             is_executable=change.after.mode == EXECUTABLE,
             mode=_permissions(before, change.after),
+            check=check,
         )
 
 
@@ -222,8 +233,9 @@ def _write(
     is_link: bool,
     mode: int | None,
     is_executable: bool = False,
+    check: Callable[[], None] = lambda: None,
 ) -> None:
-    """Write beside the place, then rename into it."""
+    """Write beside the place, then, if the check raises nothing, rename into it."""
     beside = b".overlord-%b" % secrets.token_hex(8).encode()
     try:
         if is_link:
@@ -237,8 +249,9 @@ def _write(
                 if mode is not None:
                     os.fchmod(file.fileno(), mode)
                 os.fsync(file.fileno())
+        check()
         os.rename(beside, name, src_dir_fd=directory, dst_dir_fd=directory)
-    except OSError:
+    except (OSError, Refused):
         with contextlib.suppress(OSError):
             os.unlink(beside, dir_fd=directory)
         raise
