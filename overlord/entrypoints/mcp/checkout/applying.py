@@ -140,8 +140,9 @@ def _write_all(top: int, changes: Sequence[FileChange], found: "dict[bytes, _Fou
                 done.replaced.pop()  # it is somebody else's now
                 raise
     except (OSError, Refused) as error:
-        why = str(error)
-        if isinstance(error, OSError):
+        if isinstance(error, Refused):
+            why = str(error)
+        else:
             why = f"{_path_of(done)} cannot be written: {error.strerror}"
         if left := _undo(top, done, changes):
             they = "it was" if len(left) == 1 else "they were"
@@ -150,7 +151,7 @@ def _write_all(top: int, changes: Sequence[FileChange], found: "dict[bytes, _Fou
             ) from None
         if isinstance(error, Refused):
             raise
-        raise Refused(f"{why}; nothing was changed") from None
+        raise Refused(f"{_path_of(done)} cannot be written: {error.strerror}; nothing was changed") from None
 
 
 def _is_done(change: FileChange, found: "_Found | None") -> bool:
