@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from overlord.domain.access import AccessRight
+from overlord.domain.changes.paths import is_acted_on
 from overlord.domain.disciplines.call import Call
 from overlord.domain.identifiers import RepositoryName
 from overlord.domain.text.plain import visible
@@ -22,6 +23,7 @@ from overlord.verbs.right import OF_TOKEN
 Result = TypeVar("Result")
 MOST_BRANCH_CHARS = 200
 FORM = "over HTTP, project_root is `owner/name` or `owner/name@branch` of a repository that is worked on here"
+GUARDED = "A person has to look at the patch first: agents, editors, shells and git go by {}."
 NO_FILES = "Over HTTP nothing is written: apply the patch to your files yourself."
 
 
@@ -114,10 +116,11 @@ class ListenerBackend:
             content = self._site.running.parts.evidence.get(call.patch)
         except StoreError as error:
             return Delivered(why_not=f"The patch cannot be given: {error}.")
-        return Delivered(
-            patch=content.decode(errors="replace"),
-            why_not=NO_FILES if apply else "The call said apply: false.",
-        )
+        why_not = NO_FILES if apply else "The call said apply: false."
+        changed = call.result.changed if call.result is not None else ()
+        if guarded := [visible(path) for path in changed if is_acted_on(path)]:
+            why_not = f"{why_not} {GUARDED.format(', '.join(guarded[:5]))}"
+        return Delivered(patch=content.decode(errors="replace"), why_not=why_not)
 
 
 def _is_branch(name: str) -> bool:

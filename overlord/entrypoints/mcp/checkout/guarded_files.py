@@ -26,8 +26,8 @@ async def check(own: Checkout, changes: Sequence[FileChange]) -> None:
     if not (found := [change for change in changes if _is_guarded(change, led_to)]):
         return
     raise Refused(
-        f"{named(found)}: your agent, editor, shell or git goes by such a file, so it is not written for you, and nothing else was; the patch"
-        " is in the reply: look at it, and apply it yourself with `git apply`"
+        f"{named(found)}: your agent, editor, shell or git goes by such a file, so nothing was written; the patch is in the reply: a person"
+        " has to look at it, and can apply it with `git apply`"
     )
 
 
