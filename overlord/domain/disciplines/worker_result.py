@@ -5,6 +5,7 @@ Its word on `verified` is noted and counts for nothing: that is found by code.
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from overlord.domain.disciplines.call import CallStatus
@@ -16,7 +17,7 @@ MOST_MESSAGE = 2_000
 MOST_OUTPUT = 60_000
 MOST_PATH = 500
 MOST_SKILL = 100
-_JSON_BLOCK = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
+_OPENING = re.compile(r"```(?:json)?[ \t]*$")
 _CUT = " … (cut)"
 
 
@@ -64,7 +65,7 @@ def _read(answer: str) -> dict[str, object] | None:
     """The one object of an answer: alone, in a fenced block, or with words round it."""
     for text in (
         answer.strip(),
-        *_JSON_BLOCK.findall(answer),
+        *_blocks(answer),
         answer[answer.find("{") : answer.rfind("}") + 1],
     ):
         try:
@@ -74,6 +75,19 @@ def _read(answer: str) -> dict[str, object] | None:
         if isinstance(said, dict):
             return said
     return None
+
+
+def _blocks(answer: str) -> Iterator[str]:
+    """The fenced blocks of an answer, each line looked at once: whatever stands in it, this ends soon."""
+    block: list[str] | None = None
+    for line in answer.split("\n"):
+        if block is not None and line.lstrip(" \t").startswith("```"):
+            yield "\n".join(block)
+            block = None
+        elif block is not None:
+            block.append(line)
+        elif _OPENING.search(line):
+            block = []
 
 
 def _text(value: object, most: int) -> str:

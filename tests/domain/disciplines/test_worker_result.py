@@ -119,3 +119,14 @@ def test_fields_are_cut_and_shown_as_they_are() -> None:
 )
 def test_any_answer_is_read(answer: str) -> None:
     assert isinstance(worker_result(answer, RED), str | WorkerResult)
+
+
+def test_fences_that_never_end_are_read_once() -> None:
+    """Not timed: what takes the square of this would not come to an end within the time a test has."""
+    for _ in range(20):
+        assert worker_result("x```\n" * (MOST_ANSWER // 5), RED) == "The worker's result is no JSON object."
+
+
+def test_the_second_block_may_be_the_result() -> None:
+    answer = f"```\n{{not JSON}}\n```\nNow:\n  ```json  \n{json.dumps(GOOD)}\n  ```"
+    assert worker_result(answer, RED) == read()
