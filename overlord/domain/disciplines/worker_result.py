@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from overlord.domain.disciplines.call import CallStatus
 from overlord.domain.disciplines.catalog import DisciplineKind, Phase
@@ -54,7 +55,7 @@ def worker_result(answer: str, kind: DisciplineKind) -> WorkerResult | str:
         return f"status must be one of {'|'.join(CallStatus)}, got: {visible(shown)[:100]}"
     return WorkerResult(
         status=CallStatus(status),
-        file_path=" ".join(_text(said.get("file_path"), MOST_PATH).split()),
+        file_path=_path(said.get("file_path")),
         runner_output=_text(said.get("runner_output"), MOST_OUTPUT),
         message=_text(said.get("message"), MOST_MESSAGE),
         claims_verified=said.get("verified") is True,
@@ -88,6 +89,14 @@ def _blocks(answer: str) -> Iterator[str]:
             block.append(line)
         elif _OPENING.search(line):
             block = []
+
+
+def _path(value: object) -> str:
+    """The file that it names, below the project; empty for one that is elsewhere: whoever called could open it."""
+    path = " ".join(_text(value, MOST_PATH).split())
+    spelt = path.replace("\\", "/")
+    leaves = spelt.startswith(("/", "~")) or ":/" in spelt or ".." in PurePosixPath(spelt).parts
+    return "" if leaves else path
 
 
 def _text(value: object, most: int) -> str:
