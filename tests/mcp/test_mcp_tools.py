@@ -1,5 +1,6 @@
 """The list of tools, and what is refused before anything is done."""
 
+import json
 from datetime import UTC, datetime
 
 import mcp_types as types
@@ -12,6 +13,7 @@ from overlord.domain.disciplines.catalog import KINDS, DisciplineKind
 from overlord.domain.knowledge.note import NoteState
 from overlord.entrypoints.mcp.tools import TOOLS
 from overlord.failpoints import Failpoint
+from overlord.store import ledger
 from overlord.store.disciplines import calls
 from overlord.store.knowledge import notes
 from tests.mcp.asking import RED, Stage, data_of, words_of
@@ -99,7 +101,13 @@ async def test_who_may_only_look_requests_nothing(stage: Stage) -> None:
         assert said.is_error
         assert words_of(said) == "tdd_red takes a token with the right act, and this one may read alone"
         assert (await client.call_tool("cancel", {"call": "c1"})).is_error
+        for _ in range(20):
+            assert (await client.call_tool("tdd_red", RED)).is_error
     assert await stage.database.read(calls.latest) == []
+    tried = await stage.database.read(lambda c: list(ledger.entries(c)))
+    assert {(entry.name, entry.actor) for entry in tried} == {("page_refused", "mcp:tester")}
+    assert [json.loads(entry.data)["verb"] for entry in tried[:2]] == ["tdd_red", "cancel"]
+    assert len(tried) == 10, "ten in a minute, and no more"
 
 
 async def test_a_session_is_told_what_was_added_to_it(stage: Stage) -> None:
