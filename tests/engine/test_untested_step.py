@@ -21,6 +21,7 @@ from overlord.store.checks import evaluations
 from overlord.store.spaces import untested_policies
 from overlord.verbs import commands
 from overlord.verbs.untested import ask_again
+from tests.called_rows import open_call
 from tests.engine.stage import Stage, made_stage, passes
 from tests.world import CALC, REPO
 
@@ -47,6 +48,15 @@ async def asked_and_told(stage: Stage, verb: Verb) -> None:
     await stage.step(dispatch.step)
     await answer(stage, await stage.asked(), verb)
     await stage.step(apply_answers.step)
+
+
+async def test_a_call_waits_for_no_word_about_tests() -> None:
+    async with made_stage(BARE) as stage:
+        await stage.claimed()
+        await stage.step(dispatch.step)
+        assert (await stage.asked()).subject is Subject.UNTESTED
+        await stage.write(lambda c: open_call(c, space=REPO))
+        assert await stage.read(untested.waiting_jobs) == {}
 
 
 async def brief(stage: Stage, session: str = "j1-work-1") -> dict[str, Any]:

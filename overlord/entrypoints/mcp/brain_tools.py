@@ -111,7 +111,8 @@ async def _query(asked: Asked) -> Answer:
     spaces = spaces_of(backend) or None
     if named:
         place = collection_of(named, own="", reaches=backend.reaches)
-        spaces = (place,) if place else ()
+        spelt = {name.casefold(): name for name in backend.settings.repositories}
+        spaces = (spelt.get(place.casefold(), place),) if place else ()
     wanted = asked.arguments.get("limit")
     limit = int(min(wanted, MOST_FOUND + 1)) if isinstance(wanted, int | float) else FOUND
     words = asked.text("query")

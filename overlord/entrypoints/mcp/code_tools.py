@@ -8,6 +8,7 @@ from overlord.domain.disciplines.arguments import ArgumentError, relative_path
 from overlord.domain.disciplines.catalog import PROJECT_ROOT, Argument, Phase
 from overlord.domain.disciplines.history import HistoryEntry, format_history
 from overlord.domain.event import Json
+from overlord.domain.text.plain import visible
 from overlord.entrypoints.mcp.schemas import flag, text, whole
 from overlord.entrypoints.mcp.tool import Answer, Asked, Tool
 from overlord.failpoints import Failpoint
@@ -114,6 +115,7 @@ def _entry_words(asked: Asked) -> dict[str, str]:
         words["file_path"] = relative_path("file_path", words["file_path"])
     if len(words["message"]) > MOST_MESSAGE_CHARS:
         raise ArgumentError(f"message has at most {MOST_MESSAGE_CHARS:,} characters")
+    words["message"] = visible("\n".join(words["message"].splitlines()))
     return words
 
 

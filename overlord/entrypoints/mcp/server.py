@@ -162,10 +162,21 @@ class McpServer:
             return wire.own_answer(await tool.act(asked))
         except ArgumentError as error:
             return wire.refusal(str(error))
+        except NotAllowed as error:
+            return await _not_allowed(backend, tool, error)
         except OverlordError as error:
             return wire.refusal(_worded(error))
         except sqlite3.Error:
             return wire.refusal("the database is busy; ask again")
+
+
+async def _not_allowed(backend: Backend, tool: Tool, error: NotAllowed) -> types.CallToolResult:
+    """Who tried is written down, as for every verb."""
+    from overlord.entrypoints.mcp.verb_tools import note_refusal
+
+    with contextlib.suppress(sqlite3.Error, OverlordError):
+        await note_refusal(backend, tool.name, str(error))
+    return wire.refusal(_worded(error))
 
 
 def check_right(tool: Tool, backend: Backend) -> None:

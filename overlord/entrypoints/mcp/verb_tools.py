@@ -202,7 +202,7 @@ async def _given(backend: Backend, given: _Given) -> Done | _Replayed:
     try:
         return await _written(backend, point, act)
     except (NotAllowed, NotSeen) as error:
-        await _note_refusal(backend, command.name, str(error))
+        await note_refusal(backend, command.name, str(error))
         raise
 
 
@@ -248,7 +248,7 @@ def _known(connection: sqlite3.Connection, context: Context, given: _Given) -> _
     return _Replayed(json.loads(found.text))
 
 
-async def _note_refusal(backend: Backend, verb: str, reason: str) -> None:
+async def note_refusal(backend: Backend, verb: str, reason: str) -> None:
     """Write down that somebody tried; of who tries without end, ten times a minute."""
     log.warning("mcp_refused", actor=backend.actor, verb=verb, reason=reason)
     event = LedgerEvent(
