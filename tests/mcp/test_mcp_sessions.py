@@ -13,16 +13,8 @@ from overlord.entrypoints.mcp import http as at_http
 from overlord.entrypoints.web.server import page_served
 from tests.mcp.asking import data_of
 from tests.mcp.http_stage import HttpStage, made_http_stage
-from tests.mcp.test_mcp_http import ACCEPTS, BEGIN, CALL, PING
+from tests.mcp.test_mcp_http import ACCEPTS, BEGIN, CALL, META, PING, newest
 from tests.memory.world import made_memory_world
-
-NEWEST = "2026-07-28"
-META = {
-    "io.modelcontextprotocol/protocolVersion": NEWEST,
-    "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "1"},
-    "io.modelcontextprotocol/clientCapabilities": {},
-    "progressToken": 1,
-}
 
 
 class Opening:
@@ -132,11 +124,7 @@ async def test_what_a_token_waits_for_ends_once_it_counts_no_more(is_newest: boo
         async with stage.http(token) as client:
             if is_newest:
                 asked = {**CALL, "params": {**CALL["params"], "_meta": META}}
-                headers |= {
-                    "mcp-protocol-version": NEWEST,
-                    "mcp-method": "tools/call",
-                    "mcp-name": "tdd_red",
-                }
+                headers = newest("tools/call", "tdd_red")
             else:
                 begun = await client.post("/mcp", json=BEGIN, headers=ACCEPTS)
                 headers["mcp-session-id"] = begun.headers["mcp-session-id"]
