@@ -182,19 +182,21 @@ class _Sessions:
         self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.task = asyncio.create_task(self._keep())
         """Done once they are over, whatever ended them."""
+        self.task.add_done_callback(self._ended)
 
     async def _keep(self) -> None:
-        try:
-            async with self._manager.run():
-                self.opened.set_result(None)
-                await self._over.wait()
-        except Exception as error:
-            if self.opened.done():
-                log.exception("mcp_sessions_ended")
-            else:
-                self.opened.set_exception(error)
-        finally:
-            self._over.set()
+        async with self._manager.run():
+            self.opened.set_result(None)
+            await self._over.wait()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._over.set()
+        if (error := task.exception()) is None:
+            return
+        if self.opened.done():
+            log.error("mcp_sessions_ended", trouble=str(error))
+        else:
+            self.opened.set_exception(error)
 
     @contextlib.contextmanager
     def used(self, now: Callable[[], datetime]) -> Iterator[None]:
