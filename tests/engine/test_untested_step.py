@@ -9,6 +9,7 @@ from minion.protocol import CheckReport, SessionKind, StepOutcome, StepResult
 from overlord.domain.checks.testruns.judge import BASELINE_STEP, TESTS_STEP
 from overlord.domain.decision import Decision, Subject, Verb
 from overlord.domain.evaluation import CheckName, CheckScore
+from overlord.domain.interface import Interface
 from overlord.domain.job import JobState
 from overlord.engine import due
 from overlord.engine.evaluation import evaluate
@@ -29,7 +30,15 @@ TEST = {"tests/test_calc.py": CALC["tests/test_calc.py"]}
 
 async def answer(stage: Stage, decision: Decision, verb: Verb, by: str = "cli:alice") -> None:
     shown, at = decision.digest, stage.parts.clock.now()
-    await stage.write(commands.answer_decision, decision.id, verb, actor=by, digest=shown, at=at)
+    await stage.write(
+        commands.answer_decision,
+        decision.id,
+        verb,
+        actor=by,
+        interface=Interface.TERMINAL,
+        digest=shown,
+        at=at,
+    )
 
 
 async def asked_and_told(stage: Stage, verb: Verb) -> None:

@@ -68,7 +68,7 @@ class HttpStage:
                 return found[0]
             await running.watchers.wait(seen, timeout_s=30)
 
-    async def end(self, call: Call, *, patch: bytes = b"") -> None:
+    async def end(self, call: Call, *, patch: bytes = b"", changed: tuple[str, ...] = ()) -> None:
         """In the engine's place."""
         parts = self.world.overlord.parts
         result = CallResult(
@@ -77,6 +77,7 @@ class HttpStage:
             skill=call.kind.skill,
             verified=True,
             why="It fails.",
+            changed=changed,
         )
         digest = parts.evidence.put(patch) if patch else ""
         at = datetime.now(UTC)

@@ -71,6 +71,18 @@ async def test_a_call_over_http_gives_the_patch_and_writes_nothing(http: HttpSta
     assert data["not_applied_because"].startswith("Over HTTP nothing is written")
 
 
+@pytest.mark.parametrize("apply", [True, False])
+async def test_what_the_callers_own_tools_go_by_is_named_for_a_person(http: HttpStage, apply: bool) -> None:
+    async with http.client(await http.token()) as client:
+        asking = asyncio.create_task(client.call_tool("tdd_red", {**RED, "apply": apply}))
+        changed = ("tests/test_a.py", ".claude/settings.json")
+        await http.end(await http.requested(), patch=b"diff --git a/a.py b/a.py\n", changed=changed)
+        data = data_of(await asking)
+    assert data["not_applied_because"].endswith(
+        " A person has to look at the patch first: agents, editors, shells and git go by .claude/settings.json."
+    )
+
+
 async def test_who_has_no_token_that_counts_is_told_how_to_come(http: HttpStage) -> None:
     expired = await http.token("old", expires_at=http.world.clock.now() + timedelta(seconds=1))
     http.world.clock.move(2)

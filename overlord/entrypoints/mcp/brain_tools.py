@@ -157,5 +157,5 @@ async def _place(asked: Asked, backend: Backend) -> str:
     named, root = asked.text("collection"), asked.text("project_root")
     if named and not root:
         return collection_of(named, own="", reaches=backend.reaches)
-    ground = await (backend.ground(root) if root else backend.ground_of_session(asked.text("session_id")))
-    return collection_of(named, own=ground.space, reaches=backend.reaches)
+    space = await backend.space_of(root, asked.text("session_id"))
+    return collection_of(named, own=space, reaches=backend.reaches)
