@@ -29,6 +29,7 @@ class StoredBackend:
     """A checkout whose files are nowhere: each call begins on the same commit, and its change is applied once."""
 
     actor = "mcp:tester"
+    is_daemon = True
 
     def __init__(
         self, database: Database, settings: Settings, right: AccessRight = AccessRight.ADMIN

@@ -42,6 +42,7 @@ class Desk:
     actor: str = "web:ci"
     right: AccessRight = AccessRight.ADMIN
     spaces: tuple[str, ...] = ()
+    is_daemon: bool = True
     engine: Callable[[], Awaitable[None]] = field(default=_nobody)
     """What happens while somebody waits."""
 

@@ -330,7 +330,8 @@ async def test_the_trainer_is_a_reader_and_then_a_writer() -> None:
         )
         assert (made.verified, made.status) == (True, CallStatus.PASS), made
         assert made.message == f"1 sft + 0 dpo pairs for session {SESSION}"
-        written = world.overlord.parts.home.brain / "training-data" / "sft" / f"{SESSION}.jsonl"
+        assert made.file_path == f"brain/training-data/sft/{SESSION}.jsonl"
+        written = world.overlord.parts.home.root / made.file_path
         assert [json.loads(line) for line in written.read_text().splitlines()] == [record]
         first, *later = [
             str(world.model.messages(number)) for number in range(asked, len(world.model.requests))

@@ -37,6 +37,10 @@ class Backend(Protocol):
     """What the caller may do at most."""
 
     @property
+    def is_daemon(self) -> bool:
+        """Whether a daemon works there, on issues too; a checkout's own place works on calls alone."""
+
+    @property
     def settings(self) -> Settings:
         """The settings that count now."""
 

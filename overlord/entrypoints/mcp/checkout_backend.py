@@ -64,6 +64,10 @@ class CheckoutBackend:
         return self.at.settings
 
     @property
+    def is_daemon(self) -> bool:
+        return isinstance(self.at, where.DaemonHome)
+
+    @property
     def state(self) -> Path:
         """What is known of this checkout, whoever works on its calls."""
         key = sha256(os.fsencode(self.root)).hexdigest()[:16]

@@ -30,6 +30,8 @@ NO_FILES = "Over HTTP nothing is written: apply the patch to your files yourself
 class ListenerBackend:
     """Made for each request: who comes with the token is found each time."""
 
+    is_daemon = True
+
     def __init__(self, site: Site, visitor: Visitor) -> None:
         self._site, self._visitor = site, visitor
         self._seen = site.running.watchers.count
