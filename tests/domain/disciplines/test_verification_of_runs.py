@@ -306,6 +306,60 @@ def test_green_by_exit_codes(
     assert made.verified is is_verified, made.why
 
 
+def counting(exit_code: int, said: str) -> StepResult:
+    return printed(exit_code, f"test_new.py\n{said}\n")
+
+
+ENDED_EARLY = counting(0, "")
+UNIT_RED = counting(1, "AssertionError: 1 != 2\nRan 2 tests in 0.1s\n\nFAILED (failures=1)")
+UNIT_GREEN = counting(0, "Ran 2 tests in 0.1s\n\nOK")
+UNIT_FEWER = counting(0, "Ran 1 test in 0.1s\n\nOK")
+
+
+@pytest.mark.parametrize(
+    ("restored", "head", "said"),
+    [
+        (None, UNIT_GREEN, "by the exit code and the output alone, which counts 2 as passed."),
+        (None, ENDED_EARLY, "2 tests ran before, and with this change not one test is counted as passed"),
+        (None, UNIT_FEWER, "2 tests ran before, and with this change 1 passed, though the exit code is 0"),
+        (ENDED_EARLY, UNIT_GREEN, "(exit code 0). 2 tests ran before, and with this change not one"),
+        (UNIT_GREEN, UNIT_FEWER, "with this change 1 passed"),
+    ],
+)
+@pytest.mark.parametrize("discipline", [GREEN, REFACTOR])
+def test_a_run_that_ends_early_shows_nothing(
+    discipline: DisciplineName, restored: StepResult | None, head: StepResult, said: str
+) -> None:
+    """Such as one of code that calls `os._exit(0)` when it is imported."""
+    changes = [CODE, *([Change(path="setup.cfg", status="M", added=1)] if restored else [])]
+    base = UNIT_RED if discipline is GREEN else UNIT_GREEN
+    arguments = {**ARGUMENTS, "test_cmd": "python -m unittest"}
+    made = judged(discipline, changes, base, head, restored, arguments=arguments)
+    assert made.verified is (head is UNIT_GREEN and restored is None)
+    assert said in made.why
+
+
+@pytest.mark.parametrize("discipline", [GREEN, REFACTOR])
+def test_where_no_test_is_counted_the_exit_code_alone_judges_and_that_is_told(
+    discipline: DisciplineName,
+) -> None:
+    base = counting(1, "AssertionError: 1 != 2") if discipline is GREEN else counting(0, "it works")
+    arguments = {**ARGUMENTS, "test_cmd": "./check"}
+    made = judged(discipline, [CODE], base, counting(0, "it works"), arguments=arguments)
+    assert made.verified
+    assert made.why.endswith("judged by the exit code alone: the output tells no number of tests.")
+
+
+@pytest.mark.parametrize("discipline", [GREEN, REFACTOR])
+def test_a_command_that_was_not_run_shows_nothing(discipline: DisciplineName) -> None:
+    base = counting(1, "AssertionError: 1 != 2") if discipline is GREEN else counting(0, "it works")
+    arguments = {**ARGUMENTS, "test_cmd": "./check"}
+    nothing = StepResult(name="tests", outcome=StepOutcome.NOTHING_TO_RUN)
+    made = judged(discipline, [CODE], base, nothing, arguments=arguments)
+    assert not made.verified
+    assert "Nothing was run." in made.why
+
+
 # Refactor
 
 
