@@ -51,6 +51,8 @@ _FAILED = frozenset({"failed", "fail", "failing", "failures", "failure", "cancel
 _ERRORS = frozenset({"errors", "error", "unexpected successes"})
 _NOT_RUN = frozenset({"skipped", "skips", "pending", "incomplete", "expected failures"})
 _TOTAL = frozenset({"tests", "test", "examples", "example", "runs"})
+_NO_FAILURES = "prove"
+"""Its summary does not tell how many failed."""
 _CTEST = re.compile(r"(\d+) tests? failed out of (\d+)")
 _GO_PACKAGE = re.compile(
     r"^(ok  |FAIL)\t\S+\t(?:\d[\d.]*s|\(cached\))(?!.*\[no tests to run\]).*$", re.MULTILINE
@@ -93,6 +95,17 @@ def why_fewer(before: str, now: str) -> str:
     names, passing = _names(before), _names(now, only_passing=True)
     if missing := sorted(name for key, name in names.items() if key not in passing):
         return f"{missing[0][:200]} ran before and is not named as passed with this change, though the exit code is 0."
+    return ""
+
+
+def why_not_failing(before: str, now: str) -> str:
+    """Why no test failed in a run that ended with another exit code than 0, as a sentence by both outputs: words of a failure can be
+    printed by anything. Empty where one is counted, and where nothing tells."""
+    head = counted(now)
+    if not head and (ran := total(before)):
+        return f"{ran} ran before, and with this change none is counted as run: what failed was no test."
+    if head and _NO_FAILURES not in head and all(one.passed == one.ran for one in head.values()):
+        return "The runner counts no failed test: what failed was something else."
     return ""
 
 
