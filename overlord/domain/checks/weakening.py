@@ -59,7 +59,7 @@ def weaknesses(files: Sequence[FileDiff], compared: Compared | None = None) -> I
     yield from _gone_assertions(by_line)
     for file in files:
         path = file.change.path
-        if file.change.status != "D" and _STAND_IN.fullmatch(path):
+        if file.change.status != "D" and stands_in(path):
             message = f"{path} takes the place of something that test runs load."
             yield Weakness(rule="runner-replaced", message=message, file=path)
         yield from _in_test(file, parsed=path in parsed) if file in tests else _in_code(file)
@@ -200,7 +200,7 @@ def _tolerances(line: Line) -> list[tuple[str, float]]:
 
 def _in_code(file: FileDiff) -> Iterator[Weakness]:
     for line in file.added:
-        if file.change.path.endswith((".py", ".pyi")) and _SEES_TESTS.search(_shortened_line(line)):
+        if file.change.path.endswith((".py", ".pyi")) and sees_tests(line.text):
             yield _weakness_at(
                 file.change.path,
                 line,
@@ -213,6 +213,16 @@ def _weakness_at(path: str, line: Line, rule: str, message: str) -> Weakness:
     return Weakness(
         rule=rule, message=message, file=path, line=line.number, evidence=_shortened_line(line).strip()
     )
+
+
+def stands_in(path: str) -> bool:
+    """Whether a file takes the place of something that test runs load, by its name alone."""
+    return _STAND_IN.fullmatch(path) is not None
+
+
+def sees_tests(line: str) -> bool:
+    """Whether a line of Python asks if it is being tested, or reaches into the test runner."""
+    return _SEES_TESTS.search(line[:LONGEST_LINE]) is not None
 
 
 def holds_tests(path: str) -> bool:

@@ -1,6 +1,6 @@
 """Red, green and refactor: what is run, and what of it is enough. The reports are made by hand, so that each condition has its test."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -51,6 +51,13 @@ def judged(
     report = CheckReport(steps=tuple(named(name, step) for name, step in made.items() if step is not None))
     given: dict[str, Any] = {"arguments": ARGUMENTS, "ending": EXITED, "report": report, "result": PASSED}
     return judge(discipline, Seen(changes=changes, **(given | more)))
+
+
+def judged_with(discipline: DisciplineName, base: StepResult, contents: Mapping[str, Any]) -> Verification:
+    """A change of calc.py after which all tests pass, with what is in its files."""
+    report = CheckReport(steps=(named("baseline", base), named("tests", ALL)))
+    seen = Seen(result=PASSED, changes=[CODE], arguments=ARGUMENTS, ending=EXITED, report=report, **contents)
+    return judge(discipline, seen)
 
 
 def command(line: str, **more: str) -> ChecksFile:
@@ -503,3 +510,38 @@ def test_a_script_that_the_test_command_runs_is_not_changed(
     assert (made.verified, made.code) == (False, "not_run")
     assert f"It changed {path}, which the test command runs" in made.why
     assert judged(discipline, [CODE], base, ran(NEW_GREEN, OLD_GREEN), arguments=arguments).verified
+
+
+@pytest.mark.parametrize("discipline", [GREEN, REFACTOR])
+@pytest.mark.parametrize(
+    ("path", "directory"),
+    [
+        ("sitecustomize.py", ""),
+        ("unittest/__init__.py", ""),
+        ("web/_pytest.py", "web"),
+        ("node_modules/.bin/jest", ""),
+        ("web/node_modules/jest/index.js", "web"),
+    ],
+)
+def test_the_runner_is_not_replaced(discipline: DisciplineName, path: str, directory: str) -> None:
+    base = ran(NEW_RED, OLD_GREEN) if discipline is GREEN else ALL
+    code = Change(path=f"{directory}/calc.py".lstrip("/"), status="M", added=1)
+    made = judged(discipline, [code, Change(path=path, status="A", added=1)], base, ALL, directory=directory)
+    assert (made.verified, made.code) == (False, "not_run")
+    assert made.why.startswith(f"{path} takes the place of something that test runs load")
+    gone = [code, Change(path=path, status="D", removed=1)]
+    assert judged(discipline, gone, base, ALL, directory=directory).verified
+
+
+@pytest.mark.parametrize("discipline", [GREEN, REFACTOR])
+def test_code_does_not_ask_whether_it_is_tested(discipline: DisciplineName) -> None:
+    base = ran(NEW_RED, OLD_GREEN) if discipline is GREEN else ALL
+    asks = b"import os\nif os.environ.get('PYTEST_CURRENT_TEST'):\n    half = 2\n"
+    fresh = {"base": {"calc.py": b"import os\n"}, "head": {"calc.py": asks}}
+    made = judged_with(discipline, base, fresh)
+    assert not made.verified
+    assert made.why.startswith("calc.py:2 asks whether it is being tested")
+    was_there = {"base": {"old.py": asks}, "head": {"calc.py": asks + b"more = 1\n"}}
+    assert judged_with(discipline, base, was_there).verified
+    wanted = needed(discipline, Seen(result=PASSED, changes=[CODE, TEST, Change(path="a.txt", status="A")]))
+    assert (wanted.base, wanted.head) == (frozenset({"calc.py"}), frozenset({"calc.py"}))

@@ -124,6 +124,15 @@ def test_what_cannot_be_read_has_to_be_told(content: bytes | None, what: str) ->
     assert reviewed("clean", files=files, base=base, message="a.png was not reviewed").verified
 
 
+def test_a_review_of_nothing_that_can_be_read_is_none() -> None:
+    made = reviewed("gone.py is not there", files=("gone.py",), base={})
+    assert (made.verified, made.why) == (False, "None of the files could be read, so nothing was reviewed.")
+    some = reviewed("gone.py is not there", files=("calc.py", "gone.py"))
+    assert some.why == (
+        "1 file read whole; the lines of 0 findings exist. 1 file could not be read, as it says."
+    )
+
+
 def test_paths_are_from_the_project_or_from_the_root() -> None:
     given: dict[str, Any] = {
         "directory": "web",
@@ -306,6 +315,10 @@ def test_its_sections_are_those_of_the_page() -> None:
     assert places == sorted(places)
 
 
+def test_a_section_may_say_that_there_is_nothing() -> None:
+    assert specified(spec(BODY | {"Risks": "None.", "Out of scope": "–\n\nN/A"})).verified
+
+
 def test_what_stands_under_a_smaller_heading_is_in_its_section() -> None:
     parts = BODY | {"Technical approach": "### Parts\n\nOne.", "Success criteria": "### A\n- [ ] returns 3"}
     assert specified(spec(parts)).verified
@@ -319,6 +332,10 @@ def test_what_stands_under_a_smaller_heading_is_in_its_section() -> None:
         (spec(order=SECTIONS[1:]), "The specification lacks Problem statement."),
         (spec(order=SECTIONS[::-1]), "The sections are not in their order: Problem statement, "),
         (spec(BODY | {"Risks": ""}), "Nothing stands under Risks."),
+        (spec(BODY | {"Risks": "- TBD"}), "Nothing stands under Risks."),
+        (spec(BODY | {"Risks": "**TODO** …"}), "Nothing stands under Risks."),
+        (spec(BODY | {"Risks": "---"}), "Nothing stands under Risks."),
+        (spec(BODY | {"Success criteria": "- [ ] TODO"}), "What is not measurable is no criterion: TODO."),
         (spec(BODY | {"Constraints": "<!-- later -->"}), "Nothing stands under Constraints."),
         (spec(BODY | {"Success criteria": "- it returns 3"}), "are no list with boxes"),
         (spec(BODY | {"Success criteria": "- [ ] It works.\n- [ ] returns 3"}), "no criterion: It works."),

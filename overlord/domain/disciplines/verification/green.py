@@ -23,6 +23,8 @@ from overlord.domain.disciplines.verification.runs import (
     is_by_exit_code,
     no_report,
     run_of,
+    runner_replaced,
+    seen_tests,
     shown,
     why_not_passed,
 )
@@ -77,6 +79,12 @@ def runs_of(seen: Seen) -> tuple[StepResult, StepResult | None, StepResult] | Ve
     if own := command_files(seen):
         said = f"It changed {', '.join(own[:5])}, which the test command runs: what that says shows nothing."
         return Verification(verified=False, why=visible(said), code=RedCode.NOT_RUN)
+    if other := runner_replaced(seen):
+        said = f"{other} takes the place of something that test runs load: what they say shows nothing."
+        return Verification(verified=False, why=visible(said), code=RedCode.NOT_RUN)
+    if place := seen_tests(seen):
+        said = f"{place} asks whether it is being tested, or reaches into the test runner: what that says shows nothing."
+        return Verification(verified=False, why=visible(said))
     restores = any(is_test_path(path) or is_test_configuration(path) for path in seen.touched)
     wanted = (BASELINE_STEP, *((BASE_TESTS_STEP,) if restores else ()), TESTS_STEP)
     steps = run_of(seen, *wanted)

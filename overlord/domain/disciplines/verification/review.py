@@ -48,9 +48,14 @@ def judge_review_call(seen: Seen) -> Verification:
     if (result.status is CallStatus.FAIL) is not bool(critical):
         said = f"Its status is {result.status} with {count(critical, 'critical finding')}: it is fail where there is one, and only then."
         return Verification(verified=False, why=said)
-    read = count(len(asked_files(seen)), "file")
+    files = asked_files(seen)
+    read = sum(1 for name in files if is_text(seen.base.get(seen.path(name))))
+    if not read:
+        return Verification(verified=False, why="None of the files could be read, so nothing was reviewed.")
+    left = f" {count(len(files) - read, 'file')} could not be read, as it says." if read < len(files) else ""
     return Verification(
-        verified=True, why=f"{read} read whole; the lines of {count(len(findings), 'finding')} exist."
+        verified=True,
+        why=f"{count(read, 'file')} read whole; the lines of {count(len(findings), 'finding')} exist.{left}",
     )
 
 
@@ -61,7 +66,7 @@ def _unread(seen: Seen) -> list[str]:
     said = f"{seen.result.message}\n{seen.result.runner_output}"
     for name in files:
         content = seen.base.get(seen.path(name))
-        if content is None or b"\0" in content[:BINARY_PROBE]:
+        if content is None or not is_text(content):
             if name not in said:
                 what = "is not there" if content is None else "is no text"
                 problems.append(f"{name} {what}, and the review does not say so.")
@@ -71,6 +76,11 @@ def _unread(seen: Seen) -> list[str]:
                 f"{name} was not read whole: line {gap} of {lines} was never shown to the worker."
             )
     return problems
+
+
+def is_text(content: bytes | None) -> bool:
+    """Whether a file is there and has lines to read."""
+    return content is not None and b"\0" not in content[:BINARY_PROBE]
 
 
 def first_unread(content: bytes, ranges: Sequence[LineRange]) -> int:

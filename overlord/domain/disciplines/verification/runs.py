@@ -22,14 +22,17 @@ from overlord.domain.checks.testruns.red_output import RedCode, told_by
 from overlord.domain.checks.testruns.red_run import why_not_run
 from overlord.domain.checks.testruns.report import why_unread
 from overlord.domain.checks.testruns.run import RERUNS, Runs
+from overlord.domain.checks.weakening import sees_tests, stands_in
 from overlord.domain.disciplines.call import Verification
-from overlord.domain.disciplines.verification.seen import Seen, within
+from overlord.domain.disciplines.verification.seen import Needed, Seen, within
 from overlord.domain.evaluation import CheckResult
 from overlord.domain.event import Json
 from overlord.domain.scope.check import Change
 from overlord.domain.text.problem import first_problem
 
 _WORD = re.compile(r"[^\s;&|()<>'\"`$=]+")
+_INSTALLED = frozenset({"node_modules", "site-packages", ".venv", "venv"})
+"""Directories of what is installed: a runner of tests, and what it loads."""
 MOST_OUTPUT = 4_000
 """Characters of an output that are kept with a finding."""
 
@@ -68,6 +71,38 @@ def command_files(seen: Seen) -> tuple[str, ...]:
     named = {name for word in said for name in (word, within(seen.directory, word))}
     changed = {path for path in seen.touched if path in named}
     return tuple(sorted(path for path in changed if not (is_test_path(path) or is_test_configuration(path))))
+
+
+def runner_replaced(seen: Seen) -> str:
+    """A file of the change that a test run loads in the place of its runner or of what that needs; empty for none. A link counts as
+    what it is called."""
+    there = (change.path for change in seen.changes if change.status != "D")
+    inside = ((path, path.removeprefix(f"{seen.directory}/") if seen.directory else path) for path in there)
+    return next(
+        (path for path, name in inside if stands_in(name) or _INSTALLED & set(name.split("/")[:-1])), ""
+    )
+
+
+def seen_tests(seen: Seen) -> str:
+    """Where code of the change newly asks whether it is being tested, as `calc.py:3`; empty for nowhere."""
+    before = {line for content in seen.base.values() for line in _lines(content)}
+    for path in sorted(seen.head):
+        for number, line in enumerate(_lines(seen.head[path]), start=1):
+            if line not in before and sees_tests(line):
+                return f"{path}:{number}"
+    return ""
+
+
+def needed_code(seen: Seen) -> Needed:
+    """The changed code of Python, on both sides."""
+    code = frozenset(
+        path for path in seen.touched if path.endswith((".py", ".pyi")) and not is_test_path(path)
+    )
+    return Needed(base=code, head=code)
+
+
+def _lines(content: bytes) -> list[str]:
+    return content.decode(errors="replace").split("\n")
 
 
 def two_runs(asked: Asked) -> tuple[CheckStep, ...]:

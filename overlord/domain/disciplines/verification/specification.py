@@ -103,8 +103,15 @@ _VAGUE = frozenset(
         "maintainable",
         "readable",
         "modern",
+        "tbd",
+        "todo",
+        "fixme",
+        "placeholder",
     ]
 )
+
+_PLACEHOLDERS = frozenset({"tbd", "todo", "fixme", "xxx", "placeholder", "lorem", "ipsum", "_", "%"})
+"""Words that hold a place until something is said."""
 
 
 def output_path(seen: Seen) -> str:
@@ -171,11 +178,19 @@ def is_vague(criterion: str) -> bool:
     return not set(words) - _FILLER - _VAGUE
 
 
+def is_empty(text: str) -> bool:
+    """Whether nothing is said: no words, or words that only hold a place."""
+    return not set(_MARKS.sub(" ", text.casefold()).replace("-", " ").split()) - _PLACEHOLDERS
+
+
 def _missing(found: dict[str, Section]) -> str:
     missing = [name for name in SECTIONS if compared(name) not in found]
     if missing:
         return f"The specification lacks {', '.join(missing)}."
-    empty = [name for name in SECTIONS if not "".join(found[compared(name)].lines).strip()]
+    texts = {name: "\n".join(found[compared(name)].lines) for name in SECTIONS}
+    empty = [
+        name for name, text in texts.items() if (not text.strip() if name == CRITERIA else is_empty(text))
+    ]
     return f"Nothing stands under {', '.join(empty)}." if empty else ""
 
 

@@ -19,7 +19,7 @@ from overlord.domain.disciplines.verification.looking_back import judge_retrospe
 from overlord.domain.disciplines.verification.red import judge_red_call, needed_for_red, plan_red
 from overlord.domain.disciplines.verification.refactor import judge_refactor, plan_refactor
 from overlord.domain.disciplines.verification.review import judge_review_call, needed_for_review
-from overlord.domain.disciplines.verification.runs import Asked
+from overlord.domain.disciplines.verification.runs import Asked, needed_code
 from overlord.domain.disciplines.verification.seen import Needed, Plan, Seen
 from overlord.domain.disciplines.verification.specification import judge_spec, needed_for_spec
 from overlord.domain.event import Json
@@ -32,6 +32,8 @@ _PLANS: Mapping[DisciplineName, Callable[[Asked], Plan]] = {
 }
 _NEEDED: Mapping[DisciplineName, Callable[[Seen], Needed]] = {
     DisciplineName.TDD_RED: needed_for_red,
+    DisciplineName.TDD_GREEN: needed_code,
+    DisciplineName.TDD_REFACTOR: needed_code,
     DisciplineName.REVIEW: needed_for_review,
     DisciplineName.SPEC: needed_for_spec,
 }
