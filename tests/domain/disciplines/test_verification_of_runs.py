@@ -453,6 +453,43 @@ def test_a_refactoring_changes_its_file_and_no_test(changes: list[Change], said:
     assert said in made.why
 
 
+_PYTHON = b"def half(n):\n    if n:\n        n += 1\n        n += 2\n    return 'a  b'\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "before", "after", "is_other"),
+    [
+        ("calc.py", _PYTHON, _PYTHON + b"\n# better\n", False),
+        ("calc.py", _PYTHON, _PYTHON.replace(b"(n)", b"( n )"), False),
+        ("calc.py", _PYTHON, _PYTHON.replace(b"        n += 2", b"    n += 2"), True),
+        ("calc.py", _PYTHON, _PYTHON.replace(b"a  b", b"a b"), True),
+        ("calc.ts", b"const a = 1; // one\n", b"const a =\n  1; /* 1 */\n", False),
+        ("calc.ts", b"const a = 1;\n", b"const b = 1;\n", True),
+        ("calc.rb", b"def a\n  1\nend\n", b"\ndef a \n\n  1\nend", False),
+        ("calc.rb", b"def a\n  1\nend\n", b"def a\n 1\nend\n", True),
+        ("calc.py", b"if (", b"if  (", True),
+    ],
+)
+def test_comments_and_layout_are_no_refactoring(
+    path: str, before: bytes, after: bytes, *, is_other: bool
+) -> None:
+    report = CheckReport(steps=(named("baseline", ALL), named("tests", ALL)))
+    given: dict[str, Any] = {
+        "result": PASSED,
+        "arguments": {**ARGUMENTS, "impl_path": path},
+        "changes": [Change(path=path, status="M", added=1)],
+    }
+    made = judge(
+        REFACTOR, Seen(**given, ending=EXITED, report=report, base={path: before}, head={path: after})
+    )
+    assert made.verified is is_other
+    assert (
+        is_other
+        or made.why == f"Only comments, or its layout, were changed in {path}: its code is as it was."
+    )
+    assert path in needed(REFACTOR, Seen(**given)).base & needed(REFACTOR, Seen(**given)).head
+
+
 @pytest.mark.parametrize(
     ("base", "head", "said"),
     [
@@ -543,5 +580,6 @@ def test_code_does_not_ask_whether_it_is_tested(discipline: DisciplineName) -> N
     assert made.why.startswith("calc.py:2 asks whether it is being tested")
     was_there = {"base": {"old.py": asks}, "head": {"calc.py": asks + b"more = 1\n"}}
     assert judged_with(discipline, base, was_there).verified
-    wanted = needed(discipline, Seen(result=PASSED, changes=[CODE, TEST, Change(path="a.txt", status="A")]))
+    changes = [CODE, TEST, Change(path="a.txt", status="A")]
+    wanted = needed(discipline, Seen(result=PASSED, arguments=ARGUMENTS, changes=changes))
     assert (wanted.base, wanted.head) == (frozenset({"calc.py"}), frozenset({"calc.py"}))

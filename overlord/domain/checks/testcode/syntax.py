@@ -88,6 +88,31 @@ def leaves(node: Node) -> Iterator[str]:
             yield one.text.decode("utf-8", "replace")
 
 
+def same_code(path: str, before: bytes, after: bytes) -> bool:
+    """Whether two versions of a file differ in comments and layout at most; in blank lines and blanks at a line's end where its
+    language is not known."""
+    if (one := parse(path, before)) is not None and (other := parse(path, after)) is not None:
+        return list(_structure(one)) == list(_structure(other))
+    return _said(before) == _said(after)
+
+
+def _structure(root: Node) -> Iterator[str]:
+    """The words of a tree and how they belong together, without comments: indentation that means something shows in it."""
+    pending = [root]
+    while pending:
+        one = pending.pop()
+        if one.child_count and one.type not in _WHOLE:
+            parts = [part for part in one.children if part.type not in COMMENTS]
+            yield f"{one.type} of {len(parts)}"
+            pending.extend(reversed(parts))
+        else:
+            yield text_of(one)
+
+
+def _said(source: bytes) -> list[bytes]:
+    return [line.rstrip() for line in source.split(b"\n") if line.strip()]
+
+
 def named(node: Node | None) -> list[Node]:
     """A node's children that carry meaning: no punctuation, no comments."""
     return [one for one in node.named_children if one.type not in COMMENTS] if node is not None else []

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from minion.protocol import StepResult
 from overlord.domain.changes.paths import is_test_path
+from overlord.domain.checks.testcode.syntax import same_code
 from overlord.domain.checks.testruns.red_run import named
 from overlord.domain.checks.testruns.run import Runs, read_run
 from overlord.domain.disciplines.call import Verification
@@ -14,11 +15,12 @@ from overlord.domain.disciplines.verification.runs import (
     by_counts,
     compared_runs,
     is_by_exit_code,
+    needed_code,
     no_report,
     shown,
     why_not_passed,
 )
-from overlord.domain.disciplines.verification.seen import Plan, Seen, within
+from overlord.domain.disciplines.verification.seen import Needed, Plan, Seen, within
 from overlord.domain.scope.check import Change
 from overlord.domain.text.plain import count, visible
 
@@ -38,6 +40,9 @@ def judge_refactor(seen: Seen) -> Verification:
     """Whether only the code's form is another one, as far as its tests show."""
     if wrong := wrong_change(seen.changes, seen.path(seen.text("impl_path"))):
         return Verification(verified=False, why=wrong)
+    if _looks_alone(seen):
+        said = f"Only comments, or its layout, were changed in {visible(seen.text('impl_path'))}: its code is as it was."
+        return Verification(verified=False, why=said)
     steps = runs_of(seen)
     if isinstance(steps, Verification):
         return steps
@@ -58,6 +63,18 @@ def judge_refactor(seen: Seen) -> Verification:
     passed = sum(1 for _ in before.passed)
     said = f"{count(passed, 'test')} passed before and {'passes' if passed == 1 else 'pass'} now; none was changed."
     return Verification(verified=True, why=said, output=shown(restored or head))
+
+
+def needed_for_refactor(seen: Seen) -> Needed:
+    """The changed code, and the file that was named, whatever its language."""
+    named_one, code = frozenset({seen.path(seen.text("impl_path"))}), needed_code(seen)
+    return Needed(base=code.base | named_one, head=code.head | named_one)
+
+
+def _looks_alone(seen: Seen) -> bool:
+    path = seen.path(seen.text("impl_path"))
+    before, after = seen.base.get(path), seen.head.get(path)
+    return before is not None and after is not None and same_code(path, before, after)
 
 
 def wrong_change(changes: Sequence[Change], impl_path: str) -> str:

@@ -17,7 +17,11 @@ from overlord.domain.disciplines.verification.diagnosis import judge_debug
 from overlord.domain.disciplines.verification.green import judge_green, plan_green
 from overlord.domain.disciplines.verification.looking_back import judge_retrospective, judge_trainer
 from overlord.domain.disciplines.verification.red import judge_red_call, needed_for_red, plan_red
-from overlord.domain.disciplines.verification.refactor import judge_refactor, plan_refactor
+from overlord.domain.disciplines.verification.refactor import (
+    judge_refactor,
+    needed_for_refactor,
+    plan_refactor,
+)
 from overlord.domain.disciplines.verification.review import judge_review_call, needed_for_review
 from overlord.domain.disciplines.verification.runs import Asked, needed_code
 from overlord.domain.disciplines.verification.seen import Needed, Plan, Seen
@@ -33,7 +37,7 @@ _PLANS: Mapping[DisciplineName, Callable[[Asked], Plan]] = {
 _NEEDED: Mapping[DisciplineName, Callable[[Seen], Needed]] = {
     DisciplineName.TDD_RED: needed_for_red,
     DisciplineName.TDD_GREEN: needed_code,
-    DisciplineName.TDD_REFACTOR: needed_code,
+    DisciplineName.TDD_REFACTOR: needed_for_refactor,
     DisciplineName.REVIEW: needed_for_review,
     DisciplineName.SPEC: needed_for_spec,
 }
