@@ -24,6 +24,7 @@ from overlord.domain.disciplines.verification.runs import (
     run_of,
     shown,
     two_runs,
+    weakened,
 )
 from overlord.domain.disciplines.verification.seen import Needed, Plan, Seen, names_of, within
 from overlord.domain.scope.check import Change
@@ -32,6 +33,11 @@ from overlord.domain.text.plain import visible
 MOST_NAMED = 5
 _TOLD_BY_OUTPUT = frozenset({RedCode.ASSERTION, RedCode.UNCLEAR})
 """What an output alone does not tell of a run that was to leave a report."""
+
+_TAKEN_AWAY = frozenset(
+    {"tests-deleted", "test-skipped", "assertion-removed", "assertion-swallowed", "rows-removed"}
+)
+"""What of the tests that are there may be gone with a change that was to add one."""
 
 
 def plan_red(asked: Asked) -> Plan:
@@ -93,6 +99,9 @@ def _held(seen: Seen, made: RedRun, base: StepResult, head: StepResult) -> RedRu
     """A red run as it is, or why it is none: no test is counted as failed, or it would fail whatever the code did."""
     if not made.by_report and (why := why_not_failing(base.output, head.output)):
         return replace(made, code=RedCode.UNCLEAR, why=why)
+    if less := weakened(seen, seen.touched, _TAKEN_AWAY):
+        why = f"{visible(less)} Red leaves the tests that are there as they are."
+        return replace(made, code=RedCode.WRONG_TEST, why=why)
     if constant := _constant(seen, made.cases):
         why = f"{visible(constant)} fails whatever the code does: nothing of the code is in what it asserts."
         return replace(made, code=RedCode.WRONG_TEST, why=why)
@@ -127,6 +136,8 @@ def wrong_change(changes: Sequence[Change], wanted: str) -> str:
         return f"It did not write {visible(wanted)}; it changed {_listed(touched)}."
     if all(change.status == "D" for change in changes):
         return f"It only removed tests: {_listed(touched)}."
+    if gone := [change.path for change in changes if change.status == "D"]:
+        return f"It removed {_listed(sorted(gone))}. Red leaves the tests that are there as they are."
     return ""
 
 

@@ -18,6 +18,7 @@ from overlord.domain.disciplines.verification.runs import (
     needed_code,
     no_report,
     shown,
+    weakened,
     why_not_passed,
 )
 from overlord.domain.disciplines.verification.seen import Needed, Plan, Seen, within
@@ -43,6 +44,9 @@ def judge_refactor(seen: Seen) -> Verification:
     if _looks_alone(seen):
         said = f"Only comments, or its layout, were changed in {visible(seen.text('impl_path'))}: its code is as it was."
         return Verification(verified=False, why=said)
+    own = seen.path(seen.text("impl_path"))
+    if is_test_path(own) and (less := weakened(seen, frozenset({own}))):
+        return Verification(verified=False, why=visible(less))
     steps = runs_of(seen)
     if isinstance(steps, Verification):
         return steps
@@ -61,7 +65,12 @@ def judge_refactor(seen: Seen) -> Verification:
     if why := _differs(runs, seen):
         return Verification(verified=False, why=visible(why), output=shown(restored or head))
     passed = sum(1 for _ in before.passed)
-    said = f"{count(passed, 'test')} passed before and {'passes' if passed == 1 else 'pass'} now; none was changed."
+    tests = (
+        f"; {visible(seen.text('impl_path'))} holds tests itself"
+        if is_test_path(own)
+        else "; none was changed"
+    )
+    said = f"{count(passed, 'test')} passed before and {'passes' if passed == 1 else 'pass'} now{tests}."
     return Verification(verified=True, why=said, output=shown(restored or head))
 
 

@@ -2,7 +2,7 @@
 
 import posixpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pydantic import ValidationError
@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from minion.protocol import CheckStep, StepOutcome, StepResult, Tree
 from overlord.domain.changes.paths import is_test_configuration, is_test_path
 from overlord.domain.checks.file import CheckCommand, ChecksFile
+from overlord.domain.checks.testcode.compare import Compared, Source
 from overlord.domain.checks.testruns.judge import (
     BASELINE_STEP,
     NEW_ON_BASE_STEP,
@@ -91,6 +92,22 @@ def seen_tests(seen: Seen) -> str:
             if line not in before and sees_tests(line):
                 return f"{path}:{number}"
     return ""
+
+
+def weakened(seen: Seen, paths: frozenset[str], rules: Collection[str] = ()) -> str:
+    """What changed tests in these files prove less than before, as a sentence; empty for nothing. `rules`: of these kinds alone."""
+    sources = [
+        Source(
+            path=change.path,
+            before=seen.base.get(change.old_path or change.path),
+            after=seen.head.get(change.path),
+            old_path=change.old_path or "",
+        )
+        for change in seen.changes
+        if not paths.isdisjoint(change.paths)
+    ]
+    found = Compared(sources).weaknesses()
+    return next((one.message for one in found if not rules or one.rule in rules), "")
 
 
 def needed_code(seen: Seen) -> Needed:
