@@ -16,6 +16,7 @@ from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.sessions import agent_choice, capacity, environment, launcher, preconditions, setup
 from overlord.engine.sessions.agent_choice import Chosen
+from overlord.errors import AgentUnknown
 from overlord.failpoints import Failpoint
 from overlord.settings.model import BudgetLimits
 from overlord.store import environments, jobs, sessions
@@ -89,11 +90,14 @@ def _failed_before(connection: sqlite3.Connection, key: str, call: Call) -> bool
 
 
 def _chosen(parts: Parts, job: Job, call: Call) -> Chosen:
-    """Who works: the settings' agent, by the model of the call."""
+    """Who works: the settings' agent, by the model of the call. Raises AgentUnknown for a model that is not there any more."""
     is_walled = parts.runner.capabilities.isolates_files
     found = agent_choice.chosen(parts.settings, job, None, "", is_walled=is_walled)
     if not call.model:
         return found
+    if call.model not in parts.settings.models:
+        known = ", ".join(parts.settings.models) or "none"
+        raise AgentUnknown(f"models.yaml has no model {call.model!r} any more; it has {known}. Call again.")
     upstream = parts.settings.model_name(parts.settings.models[call.model][0])
     return replace(found, agent=replace(found.agent, model=upstream), model=call.model)
 
@@ -156,9 +160,10 @@ def _caps(budget: BudgetLimits, spent: int) -> tuple[int, int | None]:
 
 
 def scope_of(call: Call) -> Scope:
-    """What a call's session may write, by its discipline."""
-    inside = f"{call.directory}/" if call.directory else ""
-    test = f"{inside}{call.text('test_path')}" if call.text("test_path") else ""
+    """What a call's session may write, by its discipline. Whatever a directory or a path is called, it stands for itself."""
+    place = f"{call.directory}/" if call.directory else ""
+    inside = _literal(place)
+    test = f"{place}{call.text('test_path')}" if call.text("test_path") else ""
     if call.discipline is DisciplineName.TDD_RED:
         named = (_literal(test),) if test else ()
         return Scope(patterns=(*(f"{inside}{pattern}" for pattern in TESTS), *named))
@@ -168,7 +173,7 @@ def scope_of(call: Call) -> Scope:
         return _within(call, without=(*(f"{inside}{pattern}" for pattern in TESTS), _literal(test)))
     if call.discipline is DisciplineName.SPEC:
         path = call.text("output_path") or DEFAULT_OUTPUT
-        return Scope(mode=ScopeMode.EXPLICIT, patterns=(f"{inside}{path}",))
+        return Scope(mode=ScopeMode.EXPLICIT, patterns=(_exact(f"{place}{path}"),))
     return NOTHING
 
 
@@ -177,6 +182,11 @@ def _within(call: Call, *, without: tuple[str, ...]) -> Scope:
     if call.directory:
         return Scope(patterns=(f"{_literal(call.directory)}/**",), without=without)
     return Scope(mode=ScopeMode.UNRESTRICTED, without=without)
+
+
+def _exact(path: str) -> str:
+    """A path as an exact name; what begins like a comment of patterns, or like an exception from them, is written from `.`."""
+    return f"./{path}" if path.startswith(("#", "!")) else path
 
 
 def _literal(path: str) -> str:
