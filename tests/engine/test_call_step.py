@@ -94,7 +94,7 @@ async def _put_off(world: MemoryWorld, number: int, failures: int, words: str) -
 async def _step(world: MemoryWorld, error: Exception) -> None:
     parts = world.overlord.parts
     job = await parts.database.read(lambda c: jobs.open_jobs(c)[0])
-    broken_git: Parts = replace(parts, git=_Breaks(parts.git, error))  # type: ignore[arg-type]
+    broken_git: Parts = replace(parts, git=_Breaks(parts.git, error))
     await call_step.step(broken_git, job)
 
 
