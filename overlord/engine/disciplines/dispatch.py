@@ -107,11 +107,12 @@ async def _session(parts: Parts, job: Job, call: Call, layer: str, by: Chosen) -
     limits = replace(
         capacity.limits_of(parts, job.space, turns=limits_of.turns, time_s=limits_of.time_s), questions=0
     )
-    ordinal, entries, spent = await parts.database.read(
+    ordinal, entries, spent, key = await parts.database.read(
         lambda c: (
             sessions.count(c, job.id, SessionKind.WORK) + 1,
             history.read(c, call.space, call.session_key) if call.session_key else [],
             exchanges.job_cost(c, job.id) or 0,
+            calls.training_key(c, call),
         )
     )
     role = trainer.role_of(job, call)
@@ -123,8 +124,8 @@ async def _session(parts: Parts, job: Job, call: Call, layer: str, by: Chosen) -
         redact=parts.current.redactor.redact,
     )
     if role is prompts.Role.WRITER:
-        task = replace(task, tools=trainer.WRITER_TOOLS, task=f"{trainer.files_line(call)}\n{task.task}")
-    scope = trainer.scope_for(call, role) or scope_of(call)
+        task = replace(task, tools=trainer.WRITER_TOOLS, task=f"{trainer.files_line(key)}\n{task.task}")
+    scope = trainer.scope_for(role, key) or scope_of(call)
     brief = replace(
         launcher.described(
             job,

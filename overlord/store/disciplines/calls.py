@@ -115,6 +115,15 @@ def of_session(connection: sqlite3.Connection, space: str, session_key: str) -> 
     return select(connection, Call, query, session_key, space, space)
 
 
+def training_key(connection: sqlite3.Connection, call: Call) -> str:
+    """What a call's training data is filed under: the name of its session; where another repository's session of that name came first,
+    with the repository."""
+    query = "SELECT space FROM calls WHERE session_key = ? AND discipline = ? ORDER BY id LIMIT 1"
+    first = connection.execute(query, (call.session_key, call.discipline.value)).fetchone()
+    is_first = first is None or first[0] == call.space
+    return call.session_key if is_first else f"{call.session_key} in {call.space}"
+
+
 def stage(connection: sqlite3.Connection, number: int, words: str) -> None:
     """Say what it is at; no fact."""
     update(connection, "calls", number, {"stage": words})
