@@ -18,7 +18,7 @@ from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.runtime.retry import RETRY_LATER
 from overlord.engine.sessions.environment import EnvironmentFailed
-from overlord.errors import AgentUnknown, Fenced, IllegalMove, OverlordError, RunnerRefused
+from overlord.errors import AgentUnknown, ContractError, Fenced, IllegalMove, OverlordError, RunnerRefused
 from overlord.store import jobs, ledger
 from overlord.store.disciplines import calls
 
@@ -53,7 +53,7 @@ async def step(parts: Parts, job: Job) -> Progress:
         return await act(parts, job, call)
     except (Fenced, IllegalMove):
         raise  # this daemon is over, or somebody else moved the job
-    except (EnvironmentFailed, RunnerRefused, AgentUnknown, NoGround) as error:
+    except (EnvironmentFailed, RunnerRefused, AgentUnknown, ContractError, NoGround) as error:
         return await answer.failed(parts, job, call, str(error))
     except FAILURES as error:
         if await parts.database.read(lambda c: _may_be_repeated(c, job, parts.clock.now())):

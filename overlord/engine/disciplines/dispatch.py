@@ -3,7 +3,7 @@
 import sqlite3
 from dataclasses import replace
 
-from minion.protocol import Scope, ScopeMode, SessionKind
+from minion.protocol import Scope, ScopeMode, SessionKind, Terms
 from overlord.domain.disciplines import prompts
 from overlord.domain.disciplines.arguments import DEFAULT_OUTPUT
 from overlord.domain.disciplines.call import Call
@@ -11,6 +11,7 @@ from overlord.domain.disciplines.catalog import DisciplineName
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
 from overlord.domain.session import Session, prepared
+from overlord.engine.contracts import take
 from overlord.engine.disciplines import ground, trainer
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
@@ -42,7 +43,8 @@ NANO = 1_000_000_000
 
 
 async def step(parts: Parts, job: Job, call: Call) -> Progress:
-    """Prepare a session once there is room for one, then start it. Raises GitFailed, EnvironmentFailed, RunnerRefused, AgentUnknown."""
+    """Prepare a session once there is room for one, then start it. Raises GitFailed, EnvironmentFailed, RunnerRefused, AgentUnknown,
+    ContractError."""
     session = await parts.database.read(lambda c: sessions.live_of(c, job.id))
     if session is None:
         return await _prepare(parts, job, call)
@@ -125,7 +127,10 @@ async def _session(parts: Parts, job: Job, call: Call, layer: str, by: Chosen) -
     )
     if role is prompts.Role.WRITER:
         task = replace(task, tools=trainer.WRITER_TOOLS, task=f"{trainer.files_line(key)}\n{task.task}")
+    terms = await _terms(parts, job, call)
     scope = trainer.scope_for(role, key) or scope_of(call)
+    if terms is not None:
+        scope = replace(scope, without=(*scope.without, *terms.secret_paths))
     brief = replace(
         launcher.described(
             job,
@@ -139,6 +144,7 @@ async def _session(parts: Parts, job: Job, call: Call, layer: str, by: Chosen) -
         ),
         agent=by.agent,
         discipline=task,
+        terms=terms,
         traced=parts.settings.tracing.is_on,
     )
     tokens, nusd = _caps(parts.settings.space(job.space).budget, spent)
@@ -152,6 +158,14 @@ async def _session(parts: Parts, job: Job, call: Call, layer: str, by: Chosen) -
         nusd_budget=nusd,
         model=by.model,
     )
+
+
+async def _terms(parts: Parts, job: Job, call: Call) -> Terms | None:
+    """What the repository's contract, or else the settings' one, keeps out of sight; None for nothing. Raises ContractError."""
+    contract = await take.own_contract(parts, job, job.base) or parts.contract(job.space)
+    if not contract.secret_paths:
+        return None
+    return Terms(contract=contract.name, phase=call.kind.phase, secret_paths=contract.secret_paths)
 
 
 def _caps(budget: BudgetLimits, spent: int) -> tuple[int, int | None]:
