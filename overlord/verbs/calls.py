@@ -16,9 +16,6 @@ from overlord.settings.disciplines import model_for
 from overlord.settings.load import Settings
 from overlord.store.disciplines import calls, history
 
-MOST_OF_ENTRY = {"skill": 200, "final_status": 200, "file_path": 500, "message": 20_000}
-"""Characters of an entry that a caller adds to a history."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
@@ -100,15 +97,11 @@ def append_history(
     at: datetime,
 ) -> HistoryEntry:
     """Add what a caller says to a session's history; it counts as said, and never as verified. Raises Refused for a phase there is none
-    of, for an entry that is too long, and where the session is full."""
+    of, and where the session is full."""
     try:
         known = check_phase(phase)
     except ValueError as error:
         raise Refused(str(error)) from None
-    given = {"skill": skill, "final_status": final_status, "file_path": file_path, "message": message}
-    for name, text in given.items():
-        if len(text) > (most := MOST_OF_ENTRY[name]):
-            raise Refused(f"{name} has {len(text):,} characters; at most {most:,} are kept in a history")
     entry = HistoryEntry(
         id=0,
         space=space,

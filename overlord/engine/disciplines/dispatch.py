@@ -105,10 +105,8 @@ def _chosen(parts: Parts, job: Job, call: Call) -> Chosen:
 
 
 async def _session(parts: Parts, job: Job, call: Call, layer: str, by: Chosen) -> Session:
-    limits_of = parts.settings.disciplines
-    limits = replace(
-        capacity.limits_of(parts, job.space, turns=limits_of.turns, time_s=limits_of.time_s), questions=0
-    )
+    of = parts.settings.disciplines
+    limits = replace(capacity.limits_of(parts, job.space, turns=of.turns, time_s=of.time_s), questions=0)
     ordinal, entries, spent, key = await parts.database.read(
         lambda c: (
             sessions.count(c, job.id, SessionKind.WORK) + 1,
@@ -128,9 +126,6 @@ async def _session(parts: Parts, job: Job, call: Call, layer: str, by: Chosen) -
     if role is prompts.Role.WRITER:
         task = replace(task, tools=trainer.WRITER_TOOLS, task=f"{trainer.files_line(key)}\n{task.task}")
     terms = await _terms(parts, job, call)
-    scope = trainer.scope_for(role, key) or scope_of(call)
-    if terms is not None:
-        scope = replace(scope, without=(*scope.without, *terms.secret_paths))
     brief = replace(
         launcher.described(
             job,
@@ -139,7 +134,7 @@ async def _session(parts: Parts, job: Job, call: Call, layer: str, by: Chosen) -
             role=role or call.kind.phase,
             base=job.base,
             head=job.base,
-            scope=scope,
+            scope=_but(trainer.scope_for(role, key) or scope_of(call), terms),
             limits=limits,
         ),
         agent=by.agent,
@@ -166,6 +161,11 @@ async def _terms(parts: Parts, job: Job, call: Call) -> Terms | None:
     if not contract.secret_paths:
         return None
     return Terms(contract=contract.name, phase=call.kind.phase, secret_paths=contract.secret_paths)
+
+
+def _but(scope: Scope, terms: Terms | None) -> Scope:
+    """A scope without what is kept out of sight."""
+    return scope if terms is None else replace(scope, without=(*scope.without, *terms.secret_paths))
 
 
 def _caps(budget: BudgetLimits, spent: int) -> tuple[int, int | None]:
