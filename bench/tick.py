@@ -14,7 +14,7 @@ from overlord.home import Home
 
 JOBS = 1_000
 PASSES = 25
-GOAL_MS = 50.0
+GOAL_MS = 30.0
 
 
 async def figures(root: Path) -> list[Figure]:

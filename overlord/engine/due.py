@@ -6,7 +6,7 @@ without room. Each pass reads the rows anew, so nothing has to be told that it i
 
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -188,10 +188,18 @@ def _next_in_line(  # noqa: PLR0917
     yield from chosen
     taking = [item for item in waiting if item.id in chosen and item.id not in without_pull]
     pulls.update(summary.space for summary in taking if summary.pull_number is None)
-    for summary in beyond:
-        reason = capacity.no_pull_left(parts, summary.space)
-        if pulls[summary.space] >= _most_pulls(parts, summary.space) and summary.reason != reason:
-            yield summary.id
+    for name, waiting_there in _by_space(beyond):
+        # Where no session may be started, its step would wait for that first and say nothing.
+        if pulls[name] >= _most_pulls(parts, name) and capacity.is_left(connection, parts, name):
+            reason = capacity.no_pull_left(parts, name)
+            yield from (summary.id for summary in waiting_there if summary.reason != reason)
+
+
+def _by_space(summaries: Sequence[JobSummary]) -> Iterable[tuple[str, Sequence[JobSummary]]]:
+    found: dict[str, list[JobSummary]] = {}
+    for summary in summaries:
+        found.setdefault(summary.space, []).append(summary)
+    return found.items()
 
 
 def _most_pulls(parts: Parts, space: str) -> int:

@@ -52,6 +52,7 @@ EVERYWHERE = (
     "space tests",
     "space ask-again",
     "contract edit",
+    "training export",
     *(
         "call",
         "skills list",

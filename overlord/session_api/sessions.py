@@ -111,6 +111,10 @@ def _ask(connection: sqlite3.Connection, parts: SessionApiParts, session: Sessio
         return
     asked = decisions.asked_by(connection, session.id)
     job = jobs.get(connection, session.job_id)
+    if job.call_number is not None:
+        raise HTTPException(
+            409, "a session of a call asks nobody: say in your result what you could not find out"
+        )
     questions = parts.settings.space(job.space).questions
     if asked >= questions.per_session:
         raise HTTPException(409, f"a session may ask {questions.per_session} questions")

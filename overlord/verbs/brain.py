@@ -79,7 +79,12 @@ def brain_write(
 ) -> Kept:
     """Keep a note, or a document where it has a file's name. Raises Refused, with a sentence that names what to change."""
     named = {name.casefold(): name for name in settings.repositories}
-    said = replace(said, space=named.get(said.space.casefold(), said.space))
+    space = named.get(said.space.casefold()) if said.space else ""
+    if space is None:
+        raise Refused(
+            f"collection must be {ALL}, or owner/name of a repository that you reach; not {visible(said.space)[:120]!r}"
+        )
+    said = replace(said, space=space)
     note = _note(said, actor=actor, at=at)
     if (same := _known_already(connection, note)) is not None:
         return Kept(note=same, is_new=False)

@@ -17,6 +17,7 @@ ERRORS = frozenset(
         "ContractError",
         "NotFound",
         "Refused",
+        "PartlyWritten",
         "StoreError",
         "ForgeUnavailable",
         "ForgeRefused",

@@ -56,6 +56,7 @@ def test_a_program_gets_every_place(overlord: Overlord, filled: Filled) -> None:
                     "id": 1,
                     "space": "acme/calc",
                     "issue_number": 7,
+                    "call": "",
                     "title": "add() subtracts",
                     "state": "failed",
                     "hits": [

@@ -440,6 +440,33 @@ def test_what_the_contract_takes_out_is_taken_out_here_too(
     assert record["prompt"].startswith("# [redacted] wants slugs")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ('{"times": NaN}', "it has a number that JSON does not have, as NaN"),
+        ('{"times": [1e999]}', "it has a number that JSON does not have, as NaN"),
+        ('{"ghp_Zk4Wq8Rt2Lm6Np0Xs5Vb9Cd3Fg7Hj1Ky4QwE": 1}', "it has what looks like a secret"),
+        (f'{{"a": {"[" * 900}"ghp_Zk4Wq8Rt2Lm6Np0Xs5Vb9Cd3Fg7Hj1Ky4QwE"{"]" * 900}}}', ""),
+    ],
+)
+def test_what_a_model_gave_a_tool_is_written_as_json_without_secrets_or_not_at_all(
+    overlord: Overlord, filled: Filled, home: Home, tmp_path: Path, arguments: str, why: str
+) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "own_tool", "arguments": arguments}}
+    reply = {"role": "assistant", "content": "Done.", "tool_calls": [call]}
+    transcript = json.dumps({"same": 0, "messages": ASKED, "reply": reply})
+
+    def write_rows(connection: sqlite3.Connection) -> None:
+        job = claim(connection, 1)
+        attempt(connection, home, job, 1, CheckScore.PASS, change=diff("a"), transcript=transcript)
+        ended(connection, job, EventName.MERGED)
+
+    filled(write_rows)
+    said = overlord("training", "export", "--format", "messages", "--output", str(tmp_path / "out"))
+    assert f"1 × {why}" in said.err
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("form", ["sft", "messages"])
 def test_evidence_that_was_never_kept_is_told(
     overlord: Overlord, filled: Filled, home: Home, tmp_path: Path, form: str

@@ -5,6 +5,7 @@ import pytest
 from overlord.domain.changes.paths import (
     Guard,
     guard_of,
+    is_acted_on,
     is_lint_configuration,
     is_test_configuration,
     is_test_path,
@@ -71,9 +72,17 @@ def test_code_is_not_taken_for_a_test(path: str) -> None:
         (".pre-commit-config.yaml", Guard.HOOK),
         (".husky/pre-push", Guard.HOOK),
         (".gitattributes", Guard.HOOK),
+        (".vscode/launch.json", Guard.HOOK),
+        ("web/.idea/runConfigurations/a.xml", Guard.HOOK),
+        ("app.code-workspace", Guard.HOOK),
+        (".devcontainer/devcontainer.json", Guard.HOOK),
+        ("mise.toml", Guard.HOOK),
         ("AGENTS.md", Guard.AGENT_INSTRUCTIONS),
         ("pkg/CLAUDE.md", Guard.AGENT_INSTRUCTIONS),
         (".cursor/rules/a.mdc", Guard.AGENT_INSTRUCTIONS),
+        (".opencode/plugin/a.ts", Guard.AGENT_INSTRUCTIONS),
+        ("opencode.jsonc", Guard.AGENT_INSTRUCTIONS),
+        ("CONTRIBUTING.md", Guard.AGENT_INSTRUCTIONS),
         (".github/copilot-instructions.md", Guard.AGENT_INSTRUCTIONS),
         ("README.md", None),
         ("src/locks.py", None),
@@ -82,6 +91,34 @@ def test_code_is_not_taken_for_a_test(path: str) -> None:
 )
 def test_what_a_person_must_see(path: str, guard: Guard | None) -> None:
     assert guard_of(path) is guard
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".claude/settings.json",
+        ".Claude/Settings.json",
+        "web/.mcp.json",
+        ".envrc",
+        ".vscode/tasks.json",
+        ".husky/pre-commit",
+        ".gitattributes",
+        "AGENTS.md",
+        "pkg/CLAUDE.md",
+        ".codex/config.toml",
+        ".gemini/settings.json",
+    ],
+)
+def test_what_a_developers_own_tools_go_by(path: str) -> None:
+    assert is_acted_on(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["CONTRIBUTING.md", "CONVENTIONS.md", "calc.py", "Makefile", "uv.lock", ".github/workflows/ci.yml"],
+)
+def test_what_is_run_or_read_when_somebody_says_so(path: str) -> None:
+    assert not is_acted_on(path)
 
 
 def test_which_configuration_is_restored() -> None:

@@ -110,6 +110,21 @@ def test_a_document_without_a_heading_is_called_by_its_name() -> None:
 
 
 @pytest.mark.parametrize(
+    ("heading", "title"),
+    [
+        ("## Rounding ##", "Rounding"),
+        ("# #5 is wrong", "5 is wrong"),
+        ("# ###", "rounding"),
+        ("#  \n\n# Money", "Money"),
+        (f"# a{' #' * (MOST_DOCUMENT_CHARS * 5)}b", f"a{' #' * 59}…"),
+    ],
+)
+def test_a_title_is_its_first_heading(heading: str, title: str) -> None:
+    """The last is not timed: what takes the square of it would not come to an end within the time a test has."""
+    assert title_of(replace(DOCUMENT, text=heading)) == title
+
+
+@pytest.mark.parametrize(
     ("content", "why"),
     [
         (b"\xff\xfe", "no UTF-8"),

@@ -153,6 +153,7 @@ def test_low_scores_are_read_and_stand_behind_nothing() -> None:
         ("as in billing_total.py before", "has a file name of the project"),
         ("as BILLING_TOTAL.PY has it", "has a file name of the project"),
         ("call settle_account then", "has an identifier of the project"),
+        ("call settleAccount then", "has an identifier of the project"),
         ("with LedgerBook in it", "has an identifier of the project"),
         ("in slug-forge it is so", "has a name of the project"),
         ("in slug_forge_client it is so", "has a name of the project"),
@@ -167,6 +168,8 @@ def test_low_scores_are_read_and_stand_behind_nothing() -> None:
         ("it is at 10.0.3.7 now", "has a host"),
         ("use ghp_a8Kd02mNq71LzXw93Rt5Yb6Vc4Hj2Fg1Se0P for it", "has a secret"),
         ("use [redacted] for it", "has a secret"),
+        ("call settle_acc\u043eunt then", "has a word of two alphabets"),
+        ("in \u0455lug-forge it is so", "has a word of two alphabets"),
         ("a\u200bb", "has a hidden character"),
         ("a\u202eb", "has a hidden character"),
         ("\ud800", "has a hidden character"),
@@ -190,6 +193,7 @@ def test_a_record_that_shows_something_private_is_dropped(text: str, reason: str
         "and/or, read/write, 1/2, a / b",
         'import x from "./utils"; from os.path import join',
         "👨‍👩‍👧 is one family",
+        "5 \u03bcs, \u0394x and \u03c3_a; in \u0420\u043e\u0441\u0441\u0438\u044f it is so",
     ],
 )
 def test_what_every_project_has_is_let_through(text: str) -> None:
@@ -213,6 +217,7 @@ def test_a_secret_that_overlord_holds_is_found_however_it_is_written() -> None:
         (GOOD, GOOD, "chosen and rejected are the same"),
         (GOOD, f"  {GOOD.upper()}\n", "chosen and rejected are the same"),
         (GOOD, f"{GOOD}.", "chosen and rejected are the same"),
+        (GOOD, GOOD.replace("a", "\u0430"), "its rejected has a word of two alphabets"),
         (f"{GOOD} " * 20, f"{GOOD} " * 20 + "then", "chosen and rejected can hardly be told apart"),
         (GOOD, " ", "its rejected is empty"),
     ],

@@ -173,6 +173,18 @@ async def test_a_job_that_waits_for_others_pull_requests_is_taken_up_until_it_sa
     assert urgent in taken
 
 
+async def test_it_is_left_alone_while_no_session_may_be_started(ground: Ground) -> None:
+    parts = ground.world.overlord.parts
+    for number in range(parts.settings.delivery.open_pulls):
+        await ground.job(JobState.IN_REVIEW, pull_number=100 + number)
+    held = await ground.job(JobState.QUEUED)
+    assert await ground.due() == [held]
+    running = [await ground.job(JobState.RUNNING, OTHER) for _ in range(2)]
+    for job_id in running:
+        await ground.live(job_id)
+    assert await ground.due() == running, "its step would find no room, and say nothing"
+
+
 async def test_urgent_jobs_are_taken_up_first(ground: Ground) -> None:
     [first, _, _] = [await ground.job(JobState.QUEUED) for _ in range(3)]
     urgent = await ground.job(JobState.QUEUED, is_urgent=True)

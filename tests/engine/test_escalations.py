@@ -9,6 +9,7 @@ import pytest
 from minion.protocol import Outcome, PortfolioBrief, Report, ResolvedText
 from overlord.domain.decision import Audience, Decision, DecisionState, Subject, Verb
 from overlord.domain.event import EventName
+from overlord.domain.interface import Interface
 from overlord.domain.job import Job, JobState
 from overlord.domain.knowledge.note import Note, NoteKind, NoteSource, NoteState
 from overlord.domain.portfolio.escalated import DO_WITHOUT
@@ -92,7 +93,15 @@ async def raised(stage: Stage, **given: Any) -> Decision:
 async def answer(stage: Stage, verb: Verb, text: str = "") -> Escalation:
     decision = await stage.asked()
     at = stage.parts.clock.now()
-    await stage.write(commands.answer_decision, decision.id, verb, actor="slack:U1", text=text, at=at)
+    await stage.write(
+        commands.answer_decision,
+        decision.id,
+        verb,
+        actor="slack:U1",
+        interface=Interface.CHAT,
+        text=text,
+        at=at,
+    )
     assert await stage.read(escalations.is_due)
     assert await escalations.step(stage.parts)
     assert not await stage.read(escalations.is_due)
@@ -360,7 +369,14 @@ async def test_it_waits_until_the_last_of_them_is_resolved(stage: Stage) -> None
     first, second = await stage.read(decisions.waiting)
     for decision, state in ((first, JobState.WAITING), (second, JobState.QUEUED)):
         at = stage.parts.clock.now()
-        await stage.write(commands.answer_decision, decision.id, Verb.DROP, actor="cli:alice", at=at)
+        await stage.write(
+            commands.answer_decision,
+            decision.id,
+            Verb.DROP,
+            actor="cli:alice",
+            interface=Interface.TERMINAL,
+            at=at,
+        )
         await escalations.step(stage.parts)
         assert (await stage.job()).state is state
 
@@ -412,6 +428,7 @@ async def test_a_job_that_waits_for_another_answer_too_is_told_and_not_resumed(s
         asked.id,
         Verb.REPLY,
         actor="cli:alice",
+        interface=Interface.TERMINAL,
         text="Redis",
         at=stage.parts.clock.now(),
     )
@@ -452,7 +469,13 @@ async def test_an_answer_to_what_was_taken_back_meanwhile_does_nothing(stage: St
     decision = await raised(stage)
     at = stage.parts.clock.now()
     await stage.write(
-        commands.answer_decision, decision.id, Verb.REPLY, actor="cli:alice", text="Redis", at=at
+        commands.answer_decision,
+        decision.id,
+        Verb.REPLY,
+        actor="cli:alice",
+        interface=Interface.TERMINAL,
+        text="Redis",
+        at=at,
     )
     await stage.write(lambda c: rows.withdraw(c, 1, reason="gone", at=NOW))
     await escalations.step(stage.parts)

@@ -1,5 +1,6 @@
 """Notes are held against the base, told to sessions they fit, and put to a person where two repositories noted the same."""
 
+import sqlite3
 from collections.abc import AsyncIterator
 
 import pytest
@@ -18,6 +19,7 @@ from overlord.store import decisions
 from overlord.store.knowledge import notes
 from overlord.verbs.commands import answer_decision
 from tests import stored
+from tests.called_rows import open_call
 from tests.engine.stage import NAME, Stage, made_stage
 from tests.records import REPO
 
@@ -58,6 +60,18 @@ async def base_of(stage: Stage) -> Sha:
     head = await stage.parts.git.branch_head(NAME, job.base_branch)
     assert head is not None
     return head
+
+
+async def test_notes_are_held_against_no_branch_that_a_call_names(stage: Stage) -> None:
+    job = await stage.claimed()
+
+    def called(connection: sqlite3.Connection) -> dict[str, str]:
+        stored.note(connection, "x", space=NAME, check=NoteCheck(kind=CheckKind.PATH_EXISTS, path="a"))
+        open_call(connection, space=NAME)
+        connection.execute("UPDATE jobs SET base_branch = 'feature' WHERE issue_number < 0")
+        return notes.checked_spaces(connection)
+
+    assert await stage.write(called) == {NAME: job.base_branch}
 
 
 async def test_a_note_whose_check_does_not_hold_is_withdrawn_with_the_reason(stage: Stage) -> None:

@@ -9,6 +9,7 @@ from minion.protocol import CheckReport, SessionKind, StepOutcome, StepResult
 from overlord.domain.checks.testruns.judge import BASELINE_STEP, TESTS_STEP
 from overlord.domain.decision import Decision, Subject, Verb
 from overlord.domain.evaluation import CheckName, CheckScore
+from overlord.domain.interface import Interface
 from overlord.domain.job import JobState
 from overlord.engine import due
 from overlord.engine.evaluation import evaluate
@@ -20,6 +21,7 @@ from overlord.store.checks import evaluations
 from overlord.store.spaces import untested_policies
 from overlord.verbs import commands
 from overlord.verbs.untested import ask_again
+from tests.called_rows import open_call
 from tests.engine.stage import Stage, made_stage, passes
 from tests.world import CALC, REPO
 
@@ -29,7 +31,15 @@ TEST = {"tests/test_calc.py": CALC["tests/test_calc.py"]}
 
 async def answer(stage: Stage, decision: Decision, verb: Verb, by: str = "cli:alice") -> None:
     shown, at = decision.digest, stage.parts.clock.now()
-    await stage.write(commands.answer_decision, decision.id, verb, actor=by, digest=shown, at=at)
+    await stage.write(
+        commands.answer_decision,
+        decision.id,
+        verb,
+        actor=by,
+        interface=Interface.TERMINAL,
+        digest=shown,
+        at=at,
+    )
 
 
 async def asked_and_told(stage: Stage, verb: Verb) -> None:
@@ -38,6 +48,15 @@ async def asked_and_told(stage: Stage, verb: Verb) -> None:
     await stage.step(dispatch.step)
     await answer(stage, await stage.asked(), verb)
     await stage.step(apply_answers.step)
+
+
+async def test_a_call_waits_for_no_word_about_tests() -> None:
+    async with made_stage(BARE) as stage:
+        await stage.claimed()
+        await stage.step(dispatch.step)
+        assert (await stage.asked()).subject is Subject.UNTESTED
+        await stage.write(lambda c: open_call(c, space=REPO))
+        assert await stage.read(untested.waiting_jobs) == {}
 
 
 async def brief(stage: Stage, session: str = "j1-work-1") -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """A daemon's `/mcp`, asked by the library's own client with tokens."""
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import httpx2
@@ -37,6 +39,13 @@ class HttpStage:
         )
         return made[1]
 
+    async def revoke(self, name: str = "ci") -> None:
+        """A token counts no more."""
+        at = self.world.clock.now()
+        await self.world.overlord.parts.database.write(
+            Failpoint.ACCESS_REVOKED, lambda c: access.revoke(c, name, actor="cli:tester", at=at)
+        )
+
     @contextlib.asynccontextmanager
     async def client(self, token: str, mode: str = HANDSHAKE) -> AsyncIterator[Client]:
         """One with a token."""
@@ -59,7 +68,7 @@ class HttpStage:
                 return found[0]
             await running.watchers.wait(seen, timeout_s=30)
 
-    async def end(self, call: Call, *, patch: bytes = b"") -> None:
+    async def end(self, call: Call, *, patch: bytes = b"", changed: tuple[str, ...] = ()) -> None:
         """In the engine's place."""
         parts = self.world.overlord.parts
         result = CallResult(
@@ -68,6 +77,7 @@ class HttpStage:
             skill=call.kind.skill,
             verified=True,
             why="It fails.",
+            changed=changed,
         )
         digest = parts.evidence.put(patch) if patch else ""
         at = datetime.now(UTC)
@@ -78,9 +88,11 @@ class HttpStage:
 
 
 @contextlib.asynccontextmanager
-async def made_http_stage(**settings: Any) -> AsyncIterator[HttpStage]:
-    """One."""
+async def made_http_stage(
+    route: Mapping[str, Any] = MappingProxyType({}), **settings: Any
+) -> AsyncIterator[HttpStage]:
+    """One. `route`: what `mcp_route` is given."""
     async with made_memory_world(None, **{"page": {"address": "127.0.0.1:0"}, **settings}) as world:
         await world.start()
-        async with page_served(world.overlord, beside=mcp_route) as address:
+        async with page_served(world.overlord, beside=partial(mcp_route, **route)) as address:
             yield HttpStage(world=world, address=address)

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from overlord.domain.access import AccessRight
 from overlord.domain.disciplines.call import Call
+from overlord.domain.identifiers import RepositoryName
 from overlord.entrypoints.mcp.backend import Delivered
 from overlord.errors import Refused
 from overlord.failpoints import Failpoint
@@ -28,6 +29,7 @@ class StoredBackend:
     """A checkout whose files are nowhere: each call begins on the same commit, and its change is applied once."""
 
     actor = "mcp:tester"
+    is_daemon = True
 
     def __init__(
         self, database: Database, settings: Settings, right: AccessRight = AccessRight.ADMIN
@@ -67,6 +69,10 @@ class StoredBackend:
         if not found:
             raise Refused("project_root is required: the session has no call yet")
         return await self.ground(ROOT)
+
+    async def space_of(self, project_root: str, session_key: str) -> RepositoryName:
+        found = await (self.ground(project_root) if project_root else self.ground_of_session(session_key))
+        return found.space
 
     async def deliver(self, call: Call, *, apply: bool) -> Delivered:
         if not call.patch:

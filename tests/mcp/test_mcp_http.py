@@ -1,6 +1,7 @@
 """`/mcp` of a daemon: who comes in, what they reach, and what a lost connection means."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 from overlord.domain.access import AccessRight
 from overlord.domain.disciplines.call import CallState
+from overlord.entrypoints.web.visitor import UNSEEN
 from overlord.failpoints import Failpoint
 from overlord.store import access
 from overlord.store.disciplines import calls
@@ -37,6 +39,20 @@ CALL: dict[str, Any] = {
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
 
+NEWEST = "2026-07-28"
+META = {
+    "io.modelcontextprotocol/protocolVersion": NEWEST,
+    "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+    "progressToken": 1,
+}
+
+
+def newest(method: str, name: str) -> dict[str, str]:
+    """The headers of a request of the newest protocol, which has no session."""
+    return {**ACCEPTS, "mcp-protocol-version": NEWEST, "mcp-method": method, "mcp-name": name}
+
+
 @pytest.fixture
 async def http() -> AsyncIterator[HttpStage]:
     async with made_http_stage() as made:
@@ -53,6 +69,18 @@ async def test_a_call_over_http_gives_the_patch_and_writes_nothing(http: HttpSta
     assert (call.space, call.branch, call.is_checkout, call.actor) == (REPO, "main", False, "web:ci")
     assert (data["status"], data["patch"], data["applied"]) == ("pass", "diff --git a/a.py b/a.py\n", False)
     assert data["not_applied_because"].startswith("Over HTTP nothing is written")
+
+
+@pytest.mark.parametrize("apply", [True, False])
+async def test_what_the_callers_own_tools_go_by_is_named_for_a_person(http: HttpStage, apply: bool) -> None:
+    async with http.client(await http.token()) as client:
+        asking = asyncio.create_task(client.call_tool("tdd_red", {**RED, "apply": apply}))
+        changed = ("tests/test_a.py", ".claude/settings.json")
+        await http.end(await http.requested(), patch=b"diff --git a/a.py b/a.py\n", changed=changed)
+        data = data_of(await asking)
+    assert data["not_applied_because"].endswith(
+        " A person has to look at the patch first: agents, editors, shells and git go by .claude/settings.json."
+    )
 
 
 async def test_who_has_no_token_that_counts_is_told_how_to_come(http: HttpStage) -> None:
@@ -125,16 +153,9 @@ async def test_a_connection_that_is_lost_leaves_the_call_to_be_waited_for(http: 
 
 
 async def test_a_connection_of_the_newest_protocol_that_is_lost_does_so_too(http: HttpStage) -> None:
-    token, version = await http.token(), "2026-07-28"
-    meta = {
-        "io.modelcontextprotocol/protocolVersion": version,
-        "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {},
-        "progressToken": 1,
-    }
-    asked = {**CALL, "params": {**CALL["params"], "_meta": meta}}
-    headers = {"mcp-protocol-version": version, "mcp-method": "tools/call", "mcp-name": "tdd_red"}
-    await _lost(http, token, asked, {**ACCEPTS, **headers})
+    token = await http.token()
+    asked = {**CALL, "params": {**CALL["params"], "_meta": META}}
+    await _lost(http, token, asked, newest("tools/call", "tdd_red"))
     await _waited_for(http, token)
 
 
@@ -206,3 +227,102 @@ async def test_a_token_that_is_taken_back_ends_its_session(http: HttpStage) -> N
             await client.list_tools()
     found = await http.world.overlord.parts.database.read(calls.latest)
     assert [call for call in found if call.state is CallState.OPEN] == []
+
+
+HALF = "half \ud800"
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("retrospective", {"session_id": HALF}),
+        ("session_log", {"session_id": HALF}),
+        ("tdd_red", {**RED, "spec": HALF}),
+        ("brain_write", {"content": HALF, "project_root": REPO}),
+        ("brain_query", {"query": HALF}),
+        ("brain_write", {"content": "x", "tags": [HALF]}),
+        ("run", {"requirement": HALF, "repository": REPO}),
+        ("briefing", {"since": HALF}),
+        ("status", {HALF: 1}),
+    ],
+)
+async def test_half_a_character_is_refused_with_a_sentence(
+    http: HttpStage, tool: str, arguments: dict[str, Any]
+) -> None:
+    asked = {**CALL, "params": {"name": tool, "arguments": arguments, "_meta": META}}
+    async with http.http(await http.token()) as client:
+        answer = await client.post(
+            "/mcp",
+            content=json.dumps(asked),
+            headers={**newest("tools/call", tool), "content-type": "application/json"},
+        )
+    told = answer.json()["result"]
+    assert told["isError"]
+    assert told["content"][0]["text"].startswith("there is half a character (a lone surrogate) in ")
+
+
+async def test_half_a_character_in_a_prompt_is_refused_too(http: HttpStage) -> None:
+    given = {"project_root": REPO, "error": HALF}
+    asked = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "prompts/get",
+        "params": {"name": "debug", "arguments": given, "_meta": META},
+    }
+    async with http.http(await http.token()) as client:
+        answer = await client.post(
+            "/mcp",
+            content=json.dumps(asked),
+            headers={**newest("prompts/get", "debug"), "content-type": "application/json"},
+        )
+    assert answer.json()["error"]["message"].startswith("there is half a character")
+
+
+async def test_a_token_for_reading_is_shown_what_it_may_call(http: HttpStage) -> None:
+    async with http.client(await http.token(right=AccessRight.READ)) as client:
+        names = {tool.name for tool in (await client.list_tools()).tools}
+    assert {"wait", "call_status", "session_log", "brain_query", "status"} <= names
+    assert not {"tdd_red", "review", "cancel", "brain_write", "answer", "run", "stop"} & names
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("session_log", {"session_id": "s", "project_root": REPO}),
+        ("retrospective", {"session_id": "s", "project_root": REPO}),
+        ("retrospective", {"session_id": "s"}),
+        ("trainer", {"session_id": "s"}),
+        ("review", {"project_root": REPO, "files": ["calc.py"]}),
+        ("brain_query", {"query": "parser", "collection": REPO}),
+        ("brain_query", {"query": "parser"}),
+        ("brain_write", {"content": "x", "collection": REPO}),
+        ("brain_write", {"content": "x", "collection": "all"}),
+        ("brain_write", {"content": "x", "session_id": "s"}),
+        ("tier", {}),
+        ("jobs", {}),
+        ("history", {}),
+        ("search", {"words": "parser"}),
+    ],
+)
+async def test_what_another_repository_has_is_told_to_no_token_of_another(
+    http: HttpStage, tool: str, arguments: dict[str, Any]
+) -> None:
+    about = {"session_id": "s", "project_root": REPO}
+    entry = {"phase": "red", "skill": "tdd", "final_status": "pass", "message": "HUSH"}
+    async with http.client(await http.token()) as client:
+        await client.call_tool("session_log", {**about, **entry})
+        await client.call_tool("brain_write", {**about, "content": "HUSH, says the parser."})
+        asking = asyncio.create_task(client.call_tool("tdd_red", {**RED, "session_id": "s", "spec": "HUSH"}))
+        call = await http.requested()
+        async with http.client(await http.token("other", spaces=("acme/other",))) as other:
+            said = await other.call_tool(tool, arguments)
+            listed = (await other.list_resources()).resources
+            with pytest.raises(Exception, match=UNSEEN):
+                await other.read_resource("overlord://jobs/1/ledger")
+        text = f"{words_of(said)} {said.structured_content}"
+        assert "HUSH" not in text, text
+        assert REPO not in text.replace(repr(REPO), ""), text
+        assert listed == []
+        assert (await http.requested()).id == call.id
+        await http.end(call)
+        assert data_of(await asking)["status"] == "pass"

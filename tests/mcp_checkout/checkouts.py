@@ -1,8 +1,10 @@
 """Checkouts as callers have them, with real git, and a home for what is known of them."""
 
+import contextlib
 import os
+import resource
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -63,6 +65,17 @@ def git_dir_of(root: Path) -> dict[str, tuple[str, bytes]]:
     return contents(root / ".git")
 
 
+@contextlib.contextmanager
+def no_file_larger_than(size: int) -> Iterator[None]:
+    """As on a disk that is nearly full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Kept:
     """A checkout, and the home that its copies go to."""
@@ -112,4 +125,14 @@ class Kept:
         applying.apply(self.root, await self.changes(patch, base), resumes=resumes)
 
 
-__all__ = ["NOON", "Content", "Kept", "contents", "git", "git_dir_of", "raw_git", "write"]
+__all__ = [
+    "NOON",
+    "Content",
+    "Kept",
+    "contents",
+    "git",
+    "git_dir_of",
+    "no_file_larger_than",
+    "raw_git",
+    "write",
+]

@@ -1,14 +1,25 @@
 """A patch written to the caller's files: all of it or nothing, only where they are as they were, and nowhere else."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
-from overlord.entrypoints.mcp.checkout.applying import NotAsItWas
+from overlord.entrypoints.mcp.checkout import applying
+from overlord.entrypoints.mcp.checkout.applying import NotAsItWas, PartlyWritten
+from overlord.entrypoints.mcp.checkout.patching import FileChange, FileState
 from overlord.errors import Refused
-from tests.local import git
-from tests.mcp_checkout.checkouts import Content, Kept, contents, git_dir_of, raw_git, write
+from tests.local import git, made
+from tests.mcp_checkout.checkouts import (
+    Content,
+    Kept,
+    contents,
+    git_dir_of,
+    no_file_larger_than,
+    raw_git,
+    write,
+)
 
 
 async def applied(kept: Kept, tmp_path: Path, files: dict[str, Content]) -> None:
@@ -127,12 +138,15 @@ async def test_a_link_in_the_place_of_a_file_is_not_written_through(kept: Kept, 
     [
         ("LICENSE", "link", True),
         ("../LICENSE", "sub/link", True),
-        ("./a/../LICENSE", "link", True),
+        ("./a/./b", "link", True),
+        ("a/../LICENSE", "link", False),
+        ("loop/../../x", "sub/link", False),
         ("../LICENSE", "link", False),
         ("/etc/passwd", "link", False),
         ("a/../../x", "link", False),
         (".git/config", "link", False),
         (".GIT/config", "link", False),
+        (".g\u200cit/config", "link", False),
     ],
 )
 async def test_a_link_that_a_patch_makes_stays_inside(
@@ -148,9 +162,26 @@ async def test_a_link_that_a_patch_makes_stays_inside(
         await kept.apply(patch, taken.commit)
         assert contents(kept.root) == contents(worked)
     else:
-        with pytest.raises(Refused, match="link would be a link that leads out of the checkout"):
+        with pytest.raises(Refused, match="link would be a link that may lead out of the checkout"):
             await kept.apply(patch, taken.commit)
         assert not (kept.root / path).is_symlink()
+
+
+@pytest.mark.parametrize("target", [b"", b"a\0b"])
+async def test_a_link_that_no_system_makes_is_refused(kept: Kept, target: bytes) -> None:
+    state = FileState(mode="120000", object="0" * 40)
+    change = FileChange(path=b"link", before=None, after=state, content=target)
+    with pytest.raises(Refused, match="link would be a link that may lead out"):
+        applying.apply(kept.root, [change])
+
+
+async def test_a_repository_in_it_is_not_written_to(kept: Kept, tmp_path: Path) -> None:
+    taken = await kept.snapshot()
+    patch = kept.patch(taken.commit, {"vendor/lib/new.py": "x\n"}, tmp_path / "worked")
+    made(kept.root / "vendor")
+    with pytest.raises(Refused, match=r"vendor/lib/new.py is in a repository of its own within the checkout"):
+        await kept.apply(patch, taken.commit)
+    assert not (kept.root / "vendor" / "lib").exists()
 
 
 @pytest.mark.parametrize(
@@ -239,11 +270,67 @@ async def test_what_cannot_be_written_leaves_everything_as_it_was(kept: Kept, tm
     assert not (kept.root / "a").exists()
 
 
+async def test_a_directory_in_the_place_of_a_file_is_put_back_as_well(kept: Kept, tmp_path: Path) -> None:
+    write(kept.root, {".gitignore": "*.o\n", "lib/a.c": "1\n", "lib/a.o": "built", "doc": "1\n"})
+    taken = await kept.snapshot()
+    worked = tmp_path / "worked"
+    kept.patch(taken.commit, {}, worked)
+    write(worked, {"doc": None, "lib/a.c": None})
+    (worked / "lib").rmdir()
+    write(worked, {"doc/inner": "2\n", "lib": "now a file\n"})
+    patch = kept.patch_of(worked, taken.commit)
+    before = contents(kept.root)
+    with pytest.raises(Refused, match=r"^lib cannot be written: [^;]*; nothing was changed$"):
+        await kept.apply(patch, taken.commit)
+    assert contents(kept.root) == before
+
+
+async def test_what_cannot_be_put_back_is_named(kept: Kept, tmp_path: Path) -> None:
+    write(kept.root, {"a.txt": "a" * 50_000, "b.txt": "b\n", "c.txt": "c\n"})
+    taken = await kept.snapshot()
+    change: dict[str, Content] = {"a.txt": "a\n", "b.txt": "B\n", "c.txt": "c" * 50_000}
+    changes = await kept.changes(kept.patch(taken.commit, change, tmp_path / "worked"), taken.commit)
+    with (
+        no_file_larger_than(10_000),
+        pytest.raises(
+            PartlyWritten, match=r"^c.txt cannot be written: File too large; a.txt could not be put back"
+        ),
+    ):
+        applying.apply(kept.root, changes)
+    assert {name: (kept.root / name).read_text() for name in change} == {
+        "a.txt": "a\n",
+        "b.txt": "b\n",
+        "c.txt": "c\n",
+    }
+    applying.apply(kept.root, changes, resumes=True)
+    assert (kept.root / "c.txt").read_text() == change["c.txt"]
+
+
+async def test_what_is_changed_while_the_patch_is_written_stays(kept: Kept, tmp_path: Path) -> None:
+    """A file is looked at again once what is to take its place lies beside it."""
+    taken = await kept.snapshot()
+    change: dict[str, Content] = {"LICENSE": "There.\n", "A.py": "x\n"}
+    changes = await kept.changes(kept.patch(taken.commit, change, tmp_path / "worked"), taken.commit)
+    writes = iter(["A.py", "LICENSE"])
+
+    def hook(event: str, details: tuple[object, ...]) -> None:
+        is_beside = event == "open" and isinstance(details[0], bytes) and details[0].startswith(b".overlord-")
+        if is_beside and next(writes, "") == "LICENSE":
+            write(kept.root, {"LICENSE": "Mine, just now.\n"})
+
+    sys.addaudithook(hook)
+    with pytest.raises(NotAsItWas, match="LICENSE was changed while the patch was written"):
+        applying.apply(kept.root, changes)
+    assert (kept.root / "LICENSE").read_text() == "Mine, just now.\n"
+    assert not (kept.root / "A.py").exists()
+    assert not list(kept.root.glob(".overlord-*"))
+
+
 async def test_what_was_cut_off_is_gone_on_with(kept: Kept, tmp_path: Path) -> None:
     taken = await kept.snapshot()
     change: dict[str, Content] = {"LICENSE": "There.\n", "new.py": "x\n", "calc/other.py": "y\n"}
     patch = kept.patch(taken.commit, change, tmp_path / "worked")
-    write(kept.root, {"new.py": "x\n"})
+    write(kept.root, {"new.py": "x\n", ".overlord-0123456789abcdef": "cut o"})
     with pytest.raises(NotAsItWas):
         await kept.apply(patch, taken.commit)
     await kept.apply(patch, taken.commit, resumes=True)

@@ -128,3 +128,15 @@ def _servers(user: LocalSession) -> list[int]:
                     if file.read().endswith(b"overlord\0mcp\0"):
                         found.append(int(entry))
     return found
+
+
+async def test_what_takes_a_daemon_is_refused_without_one_and_nothing_is_kept() -> None:
+    async with quick_desk(CALC) as user, client(user) as agent:
+        names = {tool.name for tool in (await agent.list_tools()).tools}
+        assert {"tdd_red", "answer", "stop", "status"} <= names
+        assert not {"run", "work", "init", "initiative_add", "task_add"} & names
+        said = await agent.call_tool("run", {"requirement": "add() takes texts"})
+        assert said.is_error
+        assert "Run takes a daemon that manages this repository, and none runs here" in str(said.content)
+        seen = await agent.call_tool("space", {"repository": "local/calc"})
+        assert "add() takes texts" not in str(seen)

@@ -1,6 +1,7 @@
 """The copy of a caller's files: all that git tracks and what it does not ignore, byte for byte, with nothing of the user's touched."""
 
 import os
+import shutil
 import subprocess
 from datetime import timedelta
 from pathlib import Path
@@ -164,6 +165,52 @@ async def test_what_a_filter_makes_is_as_git_has_it(kept: Kept) -> None:
     write(kept.root, {"large.bin": "what the pointer stands for"})
     taken = await kept.snapshot()
     assert kept.files_of(taken.commit)["large.bin"] == ("file", pointer.encode())
+
+
+async def test_a_filter_counts_with_a_git_that_can_take_attributes_from_elsewhere(
+    kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From git 2.41 on, GIT_ATTR_SOURCE names the tree whose attributes count."""
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(
+        f'#!/bin/sh\ncase "$GIT_ATTR_SOURCE $*" in ?*check-attr*) [ -z "$GIT_ATTR_SOURCE" ] || {{\n'
+        f'export GIT_INDEX_FILE=/none GIT_WORK_TREE={program.parent}; cd {program.parent}; }};; esac\nexec {shutil.which("git")} "$@"\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    write(kept.root, {".gitattributes": "*.key.txt filter=git-crypt\n", "a.key.txt": "\0GITCRYPT\n"})
+    raw_git(kept.root, "add", "--all")
+    raw_git(kept.root, "commit", "--quiet", "--message=More")
+    write(kept.root, {"a.key.txt": "in clear\n"})
+    taken = await kept.snapshot()
+    assert kept.files_of(taken.commit)["a.key.txt"] == ("file", b"\0GITCRYPT\n")
+
+
+async def test_what_a_filter_would_make_and_git_does_not_have_yet_is_left_out_and_told(
+    kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, {"user/.config/git/attributes": "*.psd filter=lfs\n"})
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    write(kept.root, {".gitattributes": "hidden/* filter=git-crypt\n"})
+    write(kept.root, {"hidden/plan.txt": "in clear\n", "a.psd": "large", "b.txt": "x\n"})
+    taken = await kept.snapshot()
+    assert set(taken.left_out) == {"hidden/plan.txt", "a.psd"}
+    assert {"hidden/plan.txt", "a.psd"}.isdisjoint(taken.paths)
+    assert "b.txt" in taken.paths
+    with pytest.raises(Refused, match=r"hidden/plan.txt looks like a secret, or has a filter of git's"):
+        taken.check_files({"files": ("hidden/plan.txt",)}, "")
+
+
+@pytest.mark.parametrize("words", ["--skip-worktree", "--assume-unchanged"])
+async def test_what_git_was_told_not_to_look_at_is_as_git_has_it(kept: Kept, words: str) -> None:
+    write(kept.root, {"settings.json": "{}\n", "gone.json": "{}\n"})
+    git(kept.root, "add", "--all")
+    git(kept.root, "update-index", words, "settings.json", "gone.json")
+    write(kept.root, {"settings.json": '{"password": "mine"}\n', "gone.json": None})
+    files = kept.files_of((await kept.snapshot()).commit)
+    assert (files["settings.json"], files["gone.json"]) == (("file", b"{}\n"), ("file", b"{}\n"))
 
 
 async def test_a_shallow_clone_is_copied_without_its_history(kept: Kept, tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """Where a checkout's calls are worked on, and by whom: the daemon that manages its repository, this process, or another one that holds the place."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime
 
 import pytest
@@ -10,17 +11,21 @@ import pytest
 from overlord.domain.disciplines.call import Call, CallState
 from overlord.domain.disciplines.catalog import DisciplineName
 from overlord.embedded.play import give_result, read, write
-from overlord.entrypoints.local.place import place_of
+from overlord.entrypoints.local.place import Place, place_of
 from overlord.entrypoints.local.work import moving
+from overlord.entrypoints.mcp.brain_tools import brain_tools
 from overlord.entrypoints.mcp.checkout.local_engine import LocalEngine
 from overlord.entrypoints.mcp.checkout.project_root import checkout_at
 from overlord.entrypoints.mcp.checkout.where import DaemonHome, LocalHome, found
 from overlord.entrypoints.mcp.checkout_backend import CheckoutBackend, opened
+from overlord.entrypoints.mcp.code_tools import code_tools
+from overlord.entrypoints.mcp.tool import Asked
 from overlord.errors import Refused
 from overlord.failpoints import Failpoint
 from overlord.store import jobs
 from overlord.store.database import Database, write_from_command
 from overlord.store.disciplines import calls
+from overlord.store.schema.migrations import LATEST, migrate
 from overlord.verbs.calls import request_call
 from tests.local import LocalSession, git
 from tests.mcp_checkout.checkouts import write as laid
@@ -87,6 +92,49 @@ async def test_the_place_is_given_back_when_no_call_is_open() -> None:
         assert place.is_locked()
         await engine.close()
         assert not place.is_locked()
+
+
+def older(place: Place) -> None:
+    """Have the database that the Overlord before this one made."""
+    place.home.root.mkdir(parents=True, mode=0o700)
+    with closing(sqlite3.connect(place.home.database, isolation_level=None)) as connection:
+        connection.row_factory = sqlite3.Row
+        connection.execute("PRAGMA journal_mode=WAL")
+        migrate(connection, target=LATEST - 1)
+
+
+async def test_an_older_programs_database_is_read_and_written_to() -> None:
+    async with quick_desk(FILES) as user, server(user) as backend:
+        older(place_of(str(user.repo), user.environment({})))
+        assert await backend.read(lambda c: calls.open_calls(c, backend.at.space)) == []
+    async with quick_desk(FILES) as user, server(user) as backend:
+        older(place_of(str(user.repo), user.environment({})))
+        await backend.write(Failpoint.JOB_CLAIMED, lambda c: claim(c, number=3, space=backend.at.space))
+
+
+async def test_a_database_that_is_being_made_is_waited_for() -> None:
+    async with quick_desk(FILES) as user, server(user) as backend:
+        place = place_of(str(user.repo), user.environment({}))
+        older(place)
+
+        async def upgraded() -> None:
+            await (await Database.open(place.home.database, exclusive=True)).close()
+
+        with place.locked():
+            read = asyncio.create_task(backend.read(lambda c: calls.open_calls(c, backend.at.space)))
+            waits = asyncio.create_task(backend.wait(0.1))
+            await asyncio.sleep(0)
+            await upgraded()
+            assert await read == []
+            await waits
+
+
+async def test_calls_that_come_at_once_find_one_database() -> None:
+    async with quick_desk(FILES) as user, server(user) as backend:
+        older(place_of(str(user.repo), user.environment({})))
+        looks = (backend.read(lambda c: calls.open_calls(c, backend.at.space)) for _ in range(4))
+        _, _, *found = await asyncio.gather(backend.at.ensure(), backend.at.make_database(), *looks)
+        assert found == [[]] * 4
 
 
 async def test_a_run_that_was_left_under_way_is_not_gone_on_with_by_a_call() -> None:
@@ -201,6 +249,21 @@ async def test_the_daemon_that_manages_the_repository_works_on_it() -> None:
         await database.close()
         with pytest.raises(Refused, match="acme/other does not run; start it with `overlord serve`"):
             await at.ensure()
+
+
+async def test_what_needs_no_files_copies_none() -> None:
+    async with quick_desk(FILES) as user, server(user) as backend:
+        git(user.repo, "checkout", "--quiet", "--orphan", "nothing")  # of which no copy can be made
+        assert (
+            await backend.space_of(str(user.repo), "s") == await backend.space_of("", "s") == backend.at.space
+        )
+        with pytest.raises(Refused, match="is in no git work tree"):
+            await backend.space_of("/", "s")
+        tools = {tool.name: tool for tool in (*code_tools(), *brain_tools())}
+        arguments = {"project_root": str(user.repo), "session_id": "s", "content": "Digits are numbers."}
+        for name in ("session_log", "brain_write"):
+            await tools[name].act(Asked(backend=backend, arguments=arguments))
+        assert not backend.state.exists()
 
 
 async def test_who_calls_is_a_machine_of_this_user() -> None:

@@ -42,6 +42,7 @@ class Desk:
     actor: str = "web:ci"
     right: AccessRight = AccessRight.ADMIN
     spaces: tuple[str, ...] = ()
+    is_daemon: bool = True
     engine: Callable[[], Awaitable[None]] = field(default=_nobody)
     """What happens while somebody waits."""
 
@@ -66,6 +67,9 @@ class Desk:
 
     async def ground_of_session(self, session_key: str) -> Ground:
         raise AssertionError(f"no verb asks for {session_key}")
+
+    async def space_of(self, project_root: str, session_key: str) -> RepositoryName:
+        raise AssertionError(f"no verb asks for {project_root} or {session_key}")
 
     async def deliver(self, call: Call, *, apply: bool) -> Delivered:
         raise AssertionError(f"no verb delivers {call.ref}: {apply}")

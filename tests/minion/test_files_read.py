@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from minion.protocol import Limits
-from overlord.domain.disciplines.reading import LineRange, files_read, is_whole
+from overlord.domain.disciplines.reading import MOST_PARTS, LineRange, files_read, is_whole
 from overlord.domain.text.redaction import Redactor
 from overlord.home import Home
 from overlord.session_api.transcript import Transcripts
@@ -192,6 +192,18 @@ CODEX = "Chunk ID: 000000\nWall time: 0.0000 seconds\nProcess exited with code 0
 def test_what_other_agents_show_their_model(ask: dict[str, Any], text: Any, ranges: Ranges) -> None:
     lines = transcript(([], ask), ([answered(text)], {"role": "assistant", "content": "ok"}))
     assert files_read(lines, {"calc.py": FILES["calc.py"]}) == {"calc.py": ranges}
+
+
+@pytest.mark.parametrize(("before", "ranges"), [(MOST_PARTS - 1, ((1, 3),)), (MOST_PARTS, ())])
+def test_a_command_asks_for_so_many_parts_and_no_more(before: int, ranges: Ranges) -> None:
+    """Each is looked for in the whole output: thousands of them would keep everybody waiting."""
+    parts = " ".join(f"sed -n '{number},9p'" for number in range(4, 4 + before))
+    ask = asked("run_command", command=f"{parts} {parts}; head -3 calc.py")
+    printed = [answered(f"and\n{FILES['calc.py']}")]
+    # In the order of their kinds: those of `sed` first.
+    assert files_read(transcript(([], ask), (printed, {})), {"calc.py": FILES["calc.py"] + "end\n"}) == {
+        "calc.py": ranges
+    }
 
 
 def test_an_answer_to_no_call_of_the_models_shows_nothing() -> None:

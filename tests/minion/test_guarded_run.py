@@ -56,7 +56,7 @@ def test_a_run_told_to_its_end_is_believed() -> None:
     assert told.junit is not None
     good, bad = parse_junit(told.junit) or ()
     assert (good.id, good.outcome, good.controlled) == ("a.test_b::test_c", CaseOutcome.PASSED, True)
-    assert (bad.id, bad.outcome, bad.message) == ("a.test_b.C::test_d[x/y]", CaseOutcome.FAILED, "no<line>")
+    assert (bad.id, bad.outcome, bad.message) == ("a.test_b.C::test_d[x/y]", CaseOutcome.FAILED, "no\n<line>")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """Another agent calls a discipline: a session works by its page, code says what holds, and the change comes back as a patch."""
 
 import json
+import sqlite3
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -15,7 +17,7 @@ from overlord.failpoints import Failpoint
 from overlord.store import jobs
 from overlord.store.disciplines import calls, history
 from overlord.store.knowledge import notes
-from overlord.verbs.calls import cancel_call
+from overlord.verbs.calls import append_history, cancel_call
 from tests.called import ACTOR, called, ended, request
 from tests.memory.world import MemoryWorld, made_memory_world
 from tests.scenarios.test_contract_failure import CONTRACT
@@ -254,6 +256,51 @@ async def test_a_retrospective_becomes_drafts_that_cite_what_is_there() -> None:
         assert len(await world.read(lambda c: notes.listed(c, NoteState.DRAFT, space=REPO))) == 1
 
 
+async def test_a_retrospective_of_a_long_session_cites_what_its_worker_was_told() -> None:
+    """The newest entries, without those of earlier retrospectives."""
+    async with made_memory_world(CALC) as world:
+        await world.start()
+        at = world.overlord.parts.clock.now()
+        for number in range(1, 71):
+            phase = "retrospective" if number == 70 else "debug"
+            await world.overlord.parts.database.write(
+                Failpoint.HISTORY_APPENDED,
+                partial(_append, phase=phase, message=f"Text {number} was added.", at=at),
+            )
+        note = {"kind": "convention", "text": "Numbers are read before they are added.", "evidence": ["e69"]}
+        good = await result_of(
+            world,
+            "retrospective",
+            give_result(runner_output=json.dumps({"notes": [note]}), message="one note"),
+            session_id=SESSION,
+        )
+        assert (good.verified, good.message) == (True, "one note (drafted n1)"), good
+        for strange in ("e1", "e70"):
+            note = {"kind": "convention", "text": f"Never add {strange}.", "evidence": [strange]}
+            bad = await result_of(
+                world,
+                "retrospective",
+                give_result(runner_output=json.dumps({"notes": [note]}), message="one note"),
+                session_id=SESSION,
+            )
+            assert not bad.verified, bad
+
+
+def _append(connection: sqlite3.Connection, *, phase: str, message: str, at: datetime) -> None:
+    append_history(
+        connection,
+        REPO,
+        SESSION,
+        phase=phase,
+        skill="tdd",
+        final_status="pass",
+        file_path="",
+        message=message,
+        actor=ACTOR,
+        at=at,
+    )
+
+
 async def test_the_trainer_is_a_reader_and_then_a_writer() -> None:
     async with made_memory_world(CALC) as world:
         await world.start()
@@ -287,7 +334,8 @@ async def test_the_trainer_is_a_reader_and_then_a_writer() -> None:
         )
         assert (made.verified, made.status) == (True, CallStatus.PASS), made
         assert made.message == f"1 sft + 0 dpo pairs for session {SESSION}"
-        written = world.overlord.parts.home.brain / "training-data" / "sft" / f"{SESSION}.jsonl"
+        assert made.file_path == f"brain/training-data/sft/{SESSION}.jsonl"
+        written = world.overlord.parts.home.root / made.file_path
         assert [json.loads(line) for line in written.read_text().splitlines()] == [record]
         first, *later = [
             str(world.model.messages(number)) for number in range(asked, len(world.model.requests))

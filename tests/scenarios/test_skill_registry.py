@@ -159,7 +159,7 @@ async def test_a_skill_is_asked_to_go_by_its_name_in_the_chat() -> None:
         assert "raft d1 is about that skill already" in await talk.command(f"retire {REPO} say-why")
 
 
-async def test_figures_go_by_the_text_and_leave_out_jobs_that_write_a_skill() -> None:
+async def test_figures_go_by_the_text_and_leave_out_jobs_that_write_a_skill_and_calls() -> None:
     async with made_memory_world({**CALC, PATH: skill()}) as world:
         await world.settle()
         at, writes = world.clock.now(), Scope(mode=ScopeMode.SKILL, patterns=(PATH,)).to_json()
@@ -170,6 +170,8 @@ async def test_figures_go_by_the_text_and_leave_out_jobs_that_write_a_skill() ->
             past(connection, 1, loaded=True, well=True, at=at)
             past(connection, 2, loaded=False, well=True, at=at)
             past(connection, 3, loaded=False, well=False, at=at, scope=writes)
+            past(connection, 4, loaded=False, well=True, at=at)
+            connection.execute("UPDATE jobs SET issue_number = -1 WHERE issue_number = 4")
 
         await world.overlord.parts.database.write("by hand", history)
         [known] = await world.read(skills.all_of)

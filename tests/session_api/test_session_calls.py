@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sqlite3
 from typing import Any
 
 import pytest
@@ -18,11 +19,13 @@ from minion.protocol import (
 )
 from overlord.domain.decision import Decision, DecisionKind, DecisionState, Subject, Verb
 from overlord.domain.interface import Interface
+from overlord.domain.job import Job
 from overlord.session_api import wire
-from overlord.store import decisions, sessions
+from overlord.store import decisions, jobs, sessions
 from overlord.store.conversation import steering
 from overlord.verbs.commands import answer_decision
 from overlord.verbs.message import send_message
+from tests.called_rows import open_call
 from tests.session_api.ground import DEADLINE_S, Ground, Visitor, visitor
 
 DONE = Report(outcome=Outcome.COMPLETE, summary="done – ü", learnings=("a",), follow_ups=("b",), turns=3)
@@ -308,6 +311,21 @@ async def test_a_fourth_question_is_refused(ground: Ground) -> None:
 async def test_a_question_without_an_id_is_refused(ground: Ground) -> None:
     async with visitor(ground, await ground.session()) as inside:
         assert await question(inside, "") == 400
+    assert await asked(ground) == []
+
+
+@pytest.mark.parametrize("asks", [{}, {"question_kind": "scope", "patterns": ("**",)}])
+async def test_a_session_of_a_call_asks_nobody(ground: Ground, asks: dict[str, Any]) -> None:
+    """Whoever called waits for it; a grant of scope would let a review write."""
+
+    def called(connection: sqlite3.Connection) -> Job:
+        made = open_call(connection, base_sha=ground.base)
+        assert made.job_id is not None
+        return jobs.get(connection, made.job_id)
+
+    job = await ground.database.write("by hand", called)
+    async with visitor(ground, await ground.session(job)) as inside:
+        assert await question(inside, **asks) == 409
     assert await asked(ground) == []
 
 

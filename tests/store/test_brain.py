@@ -103,6 +103,7 @@ def test_the_same_is_not_written_twice(connection: sqlite3.Connection) -> None:
         ({"content": "x " * 1_001}, "give a filename"),
         ({"content": "x " * 50_001, "filename": "a"}, "the document has 100,001 characters"),
         ({"content": "x" * 10_000_000, "filename": "a"}, "at most 100,000 characters"),
+        ({"content": "ok so", "space": "acme/gone"}, "collection must be all, or owner/name"),
         ({"content": "ok so", "kind": "rumour"}, "kind must be one of convention, preference"),
         ({"content": "ok so", "filename": "../../etc/passwd"}, "filename must be a name without directories"),
         ({"content": "ok so", "tags": ["x" * 41]}, "tags: "),

@@ -13,6 +13,7 @@ from overlord.domain.event import EventName
 from overlord.store import decisions, jobs
 from overlord.store.bootstrap import experience_facts, issue_requests
 from overlord.store.schema.migrations import migrate
+from tests.called_rows import open_call
 from tests.records import NOW, REPO
 from tests.stored import ask, claim
 
@@ -45,6 +46,12 @@ def test_a_job_that_proposed_a_contract_is_none_of_them(store: sqlite3.Connectio
         )  # fmt: skip
         claim(store, number)
     assert numbers(store) == [2]
+
+
+def test_calls_are_none_of_them(store: sqlite3.Connection) -> None:
+    job = claim(store)
+    open_call(store)
+    assert numbers(store, most_jobs=1) == [job.id]
 
 
 def test_what_a_person_granted_is_known_with_its_paths(store: sqlite3.Connection) -> None:

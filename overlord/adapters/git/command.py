@@ -24,6 +24,7 @@ EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 _LIMITED = ("sh", "-c", 'ulimit -f "$0" && exec "$@"')
 _OUTPUT_BYTES = 64 * 1024
 """As much is kept of what a command that failed had printed."""
+_WITH_ATTRIBUTES = ("env", "-u", "GIT_ATTR_SOURCE")
 _INSIDE = ("sh", "-c", 'cd "$0" && exec "$@"')
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _TOO_MUCH = re.compile(
@@ -81,11 +82,12 @@ async def git(
     fine: Collection[int] = (0,),
     bounded: bool = False,
     directory: Path | None = None,
+    has_attributes: bool = False,
 ) -> bytes:
     """Run git on a bare repository of our own and return its output, the first `limit_bytes` of it if given. It is ended
     when it writes a larger file than it may. `fine` are the exit codes of a command that did what it should. `bounded` is for
     whatever reads objects that a session may have made: it has READING's memory and time and no more. `directory` is where
-    the paths begin that are not absolute.
+    the paths begin that are not absolute. `has_attributes`: those of the working tree count, which else no git of ours goes by.
 
     Raises GitFailed with the last words of a command that failed, hung, or could not be started, and OverLimit; GitUnavailable
     when this machine has no room for another program just now.
@@ -94,6 +96,8 @@ async def git(
     settings, environment = settings or {}, environment or {}
     if directory is not None:
         before = (*before, *_INSIDE, str(directory))
+    if has_attributes:
+        before = (*before, *_WITH_ATTRIBUTES)
     if bounded:
         before = (*before, *READING.program)
         settings, environment = {**SETTINGS, **settings}, {**READING.environment, **environment}

@@ -105,8 +105,6 @@ _CONTAINERS = (
     "containerfile*",
     "compose*.y*ml",
     "docker-compose*.y*ml",
-    ".devcontainer/*",
-    ".devcontainer.json",
 )
 _HOOKS = (
     ".pre-commit-config.y*ml",
@@ -120,10 +118,29 @@ _HOOKS = (
     ".gitconfig",
     ".lfsconfig",
     ".envrc",
-    ".vscode/tasks.json",
-    ".vscode/settings.json",
+    ".mise.toml",
+    "mise.toml",
+    ".mise/*",
+    ".autoenv*",
+    ".vscode/*",
+    "*.code-workspace",
+    ".idea/*",
+    ".fleet/*",
+    ".zed/*",
+    ".devcontainer/*",
+    ".devcontainer.json",
+    ".vimrc",
+    ".exrc",
+    ".nvimrc",
+    ".nvim.lua",
+    ".dir-locals.el",
+    ".gdbinit",
+    ".lldbinit",
 )
+_FOR_PEOPLE = ("contributing.md", "conventions.md")
+"""Pages that people read as well; some agents do too."""
 _AGENTS = (
+    *_FOR_PEOPLE,
     "agent.md",
     "agents.md",
     "agents.override.md",
@@ -131,8 +148,6 @@ _AGENTS = (
     "claude.local.md",
     "gemini.md",
     "skill.md",
-    "contributing.md",
-    "conventions.md",
     ".cursorrules",
     ".windsurfrules",
     ".clinerules*",
@@ -140,11 +155,17 @@ _AGENTS = (
     ".aider*",
     ".mcp.json",
     "mcp.json",
+    "opencode.json*",
+    ".agents/*",
+    ".amazonq/*",
     ".claude/*",
     ".codex/*",
+    ".continue/*",
     ".cursor/*",
     ".gemini/*",
+    ".junie/*",
     ".kiro/*",
+    ".opencode/*",
     ".roo/*",
     ".windsurf/*",
     ".github/copilot-instructions.md",
@@ -165,6 +186,7 @@ _GUARDS: tuple[tuple[Guard, tuple[str, ...]], ...] = (
 _RESTORED_GUARDS = frozenset(
     {Guard.TEST_CONFIGURATION, Guard.PACKAGING, Guard.CONTINUOUS_INTEGRATION, Guard.LOCK_FILE}
 )
+_ACTED_ON = frozenset({Guard.HOOK, Guard.AGENT_INSTRUCTIONS})
 
 
 def is_test_path(path: str) -> bool:
@@ -187,6 +209,11 @@ def is_lint_configuration(path: str) -> bool:
 def guard_of(path: str) -> Guard | None:
     """Why a change to this path must be seen by a person, or None."""
     return next((guard for guard, patterns in _GUARDS if _matches(path, patterns)), None)
+
+
+def is_acted_on(path: str) -> bool:
+    """Whether a developer's own agent, editor, shell or git goes by a file because of its name, without being asked to."""
+    return guard_of(path) in _ACTED_ON and not _matches(path, _FOR_PEOPLE)
 
 
 def restored_paths(changes: Sequence[Change]) -> tuple[str, ...]:

@@ -47,8 +47,9 @@ def checked_by(tool: str, arguments: Sequence[Argument], given: Mapping[str, obj
             made[name] = relative_path(name, path)
     if isinstance(files := made.get("files"), list):
         made["files"] = [relative_path("files", str(path)) for path in files]
-    if "session_id" in made and len(str(made["session_id"])) > MOST_KEY_CHARS:
-        raise ArgumentError(f"session_id has at most {MOST_KEY_CHARS} characters")
+    session = str(made.get("session_id", ""))
+    if len(session) > MOST_KEY_CHARS or not session.isprintable():
+        raise ArgumentError(f"session_id is one line of at most {MOST_KEY_CHARS} characters")
     return made
 
 
@@ -76,6 +77,10 @@ def _of_kind(name: str, kind: ArgumentKind, value: object, *, is_required: bool)
         raise ArgumentError(f"{name} is required")
     if len(value) > MOST_CHARS:
         raise ArgumentError(f"{name} has {len(value):,} characters; at most {MOST_CHARS:,} are taken")
+    if "\0" in value:
+        raise ArgumentError(
+            f"{name} holds a NUL character, which no file and no command can hold; leave it out"
+        )
     return value
 
 

@@ -38,11 +38,16 @@ class HistoryEntry:
         return f"e{self.id}"
 
 
+def told_of(entries: Iterable[HistoryEntry], exclude_phase: str = "") -> list[HistoryEntry]:
+    """Those that a worker is told, and so may cite: the newest ones, without those of the current phase."""
+    return [entry for entry in entries if entry.phase != exclude_phase][-MOST_TOLD:]
+
+
 def format_history(
     entries: Iterable[HistoryEntry], exclude_phase: str = "", *, with_refs: bool = False
 ) -> str:
     """Earlier entries as a worker is told them; empty where there are none. `exclude_phase` is the current one."""
-    told = [entry for entry in entries if entry.phase != exclude_phase][-MOST_TOLD:]
+    told = told_of(entries, exclude_phase)
     if not told:
         return ""
     parts = ["## Session history\n"]

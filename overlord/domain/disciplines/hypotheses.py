@@ -29,13 +29,14 @@ class Hypothesis:
 
 
 _HEAD = re.compile(
-    r"[\s>*_#-]*HYPOTHESIS\s+(\d{1,4})\b[\s*_]*(?:\(\s*(?:likelihood\s*:?\s*)?([^)]*)\))?[\s*_]*:?[\s*_]*(.*)",
+    r"[\s>*_#-]*HYPOTHESIS\s+(\d{1,4})\b[\s*_]*(?:\(\s{0,9}(?:likelihood\s{0,9}:?\s{0,9})?([^)]{0,200})\))?[\s*_]*:?[\s*_]*(.*)",
     re.IGNORECASE,
 )
-_VERIFY = re.compile(r"(.*?)[\s>*_`-]*\bVERIFY[*_]*\s*:[\s*_]*(.*)", re.IGNORECASE)
-_EXPECTED = re.compile(
-    r"(.*?)[\s*_]*(?:→|->|=>)?[\s*_]*\bexpected(?:\s+if\s+correct)?[*_]*\s*:[\s*_]*(.*)", re.IGNORECASE
-)
+_VERIFY = re.compile(r"\bVERIFY[*_]*\s*:[\s*_]*", re.IGNORECASE)
+_EXPECTED = re.compile(r"\bexpected(?:\s+if\s+correct)?[*_]*\s*:[\s*_]*", re.IGNORECASE)
+"""Searched for, and what stands before cut off by itself: as one pattern they would take time in proportion to the cube of a line's length."""
+_ORNAMENT = "*_`>- \t\xa0"
+_ARROWS = ("→", "->", "=>")
 
 
 def hypotheses_in(output: str) -> tuple[Hypothesis, ...]:
@@ -83,12 +84,12 @@ def missing_in(found: Sequence[Hypothesis]) -> str:
 def _with_line(one: Hypothesis, line: str) -> Hypothesis:
     """A hypothesis with what one more line says."""
     text, verify, expected = line, "", ""
-    if said := _VERIFY.fullmatch(text):
-        text, verify = said[1], said[2]
-        if shown := _EXPECTED.fullmatch(verify):
-            verify, expected = shown[1], shown[2]
-    elif one.verify and (shown := _EXPECTED.fullmatch(text)):
-        text, expected = "", shown[2]
+    if said := _VERIFY.search(text):
+        text, verify = text[: said.start()].rstrip(_ORNAMENT), text[said.end() :]
+        if shown := _EXPECTED.search(verify):
+            verify, expected = _before(verify, shown), verify[shown.end() :]
+    elif one.verify and (shown := _EXPECTED.search(text)):
+        text, expected = "", text[shown.end() :]
     elif one.verify:
         text = ""
     return replace(
@@ -97,6 +98,13 @@ def _with_line(one: Hypothesis, line: str) -> Hypothesis:
         verify=one.verify or verify.strip(" `*_"),
         expected=one.expected or expected.strip(" `*_"),
     )
+
+
+def _before(text: str, shown: re.Match[str]) -> str:
+    """What is to be run: all before the arrow to what is expected."""
+    before = text[: shown.start()].rstrip(" \t*_")
+    arrow = next((arrow for arrow in _ARROWS if before.endswith(arrow)), "")
+    return before.removesuffix(arrow).rstrip(" \t*_")
 
 
 def _joined(one: str, other: str) -> str:

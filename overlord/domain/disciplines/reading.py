@@ -7,6 +7,7 @@ So it does not matter which agent asked, and by which of its tools; a form that 
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import PurePosixPath
 
 from overlord.domain.transcript import Call, exchange_of
@@ -20,6 +21,8 @@ _SED = re.compile(r"\bsed\s+-n\s+['\"\\]{0,2}(\d{1,9}),(\d{1,9})p")
 _HEAD = re.compile(r"\bhead\s+-(?:n\s{0,4})?(\d{1,9})\b")
 _TAIL = re.compile(r"\btail\s+-n\s{0,4}\+(\d{1,9})\b")
 _LAST = 10**9
+MOST_PARTS = 200
+"""Of a file that one command asks for; what it asks for beyond them does not count as read."""
 
 
 def files_read(lines: Iterable[str], files: Mapping[str, str]) -> Mapping[str, tuple[LineRange, ...]]:
@@ -72,6 +75,12 @@ class _Output:
         self.lines = _plain(text).split("\n")
         self._joined = "\n".join(("", *(line.rstrip() for line in self.lines), ""))
 
+    @cached_property
+    def numbered(self) -> tuple[tuple[int, tuple[str, str]], ...]:
+        """Its lines that begin with a number: that, and what may be the line of the file. Read once, however many files it names."""
+        found = filter(None, map(_NUMBERED.fullmatch, self.lines))
+        return tuple((int(one[1]), (one[3].rstrip(), (one[2] + one[3]).rstrip())) for one in found)
+
     def holds(self, lines: Iterable[str]) -> bool:
         """Whether it has these lines, one after the other."""
         return "\n".join(("", *lines, "")) in self._joined
@@ -112,10 +121,8 @@ class _File:
         return self._name in words
 
     def find_numbered(self, output: _Output) -> None:
-        for line in output.lines:
-            if (found := _NUMBERED.fullmatch(line)) is None or (number := int(found[1])) > len(self._lines):
-                continue
-            if self._lines[number - 1] in (found[3].rstrip(), (found[2] + found[3]).rstrip()):
+        for number, forms in output.numbered:
+            if number <= len(self._lines) and self._lines[number - 1] in forms:
                 self._seen.add(number)
 
     def find_whole(self, output: _Output) -> None:
@@ -123,11 +130,12 @@ class _File:
 
     def find_parts(self, asked: str, output: _Output) -> None:
         """The lines that a command asked for, as it prints them without their numbers."""
-        for first, last in (
+        parts = (
             *((int(found[1]), int(found[2])) for found in _SED.finditer(asked)),
             *((1, int(found[1])) for found in _HEAD.finditer(asked)),
             *((int(found[1]), _LAST) for found in _TAIL.finditer(asked)),
-        ):
+        )
+        for first, last in tuple(dict.fromkeys(parts))[:MOST_PARTS]:
             self._find(first, min(last, len(self._lines)), output)
 
     def _find(self, first: int, last: int, output: _Output) -> None:

@@ -5,7 +5,9 @@ Its word on `verified` is noted and counts for nothing: that is found by code.
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from overlord.domain.disciplines.call import CallStatus
 from overlord.domain.disciplines.catalog import DisciplineKind, Phase
@@ -16,7 +18,7 @@ MOST_MESSAGE = 2_000
 MOST_OUTPUT = 60_000
 MOST_PATH = 500
 MOST_SKILL = 100
-_JSON_BLOCK = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
+_OPENING = re.compile(r"```(?:json)?[ \t]*$")
 _CUT = " … (cut)"
 
 
@@ -53,7 +55,7 @@ def worker_result(answer: str, kind: DisciplineKind) -> WorkerResult | str:
         return f"status must be one of {'|'.join(CallStatus)}, got: {visible(shown)[:100]}"
     return WorkerResult(
         status=CallStatus(status),
-        file_path=" ".join(_text(said.get("file_path"), MOST_PATH).split()),
+        file_path=_path(said.get("file_path")),
         runner_output=_text(said.get("runner_output"), MOST_OUTPUT),
         message=_text(said.get("message"), MOST_MESSAGE),
         claims_verified=said.get("verified") is True,
@@ -64,7 +66,7 @@ def _read(answer: str) -> dict[str, object] | None:
     """The one object of an answer: alone, in a fenced block, or with words round it."""
     for text in (
         answer.strip(),
-        *_JSON_BLOCK.findall(answer),
+        *_blocks(answer),
         answer[answer.find("{") : answer.rfind("}") + 1],
     ):
         try:
@@ -74,6 +76,27 @@ def _read(answer: str) -> dict[str, object] | None:
         if isinstance(said, dict):
             return said
     return None
+
+
+def _blocks(answer: str) -> Iterator[str]:
+    """The fenced blocks of an answer, each line looked at once: whatever stands in it, this ends soon."""
+    block: list[str] | None = None
+    for line in answer.split("\n"):
+        if block is not None and line.lstrip(" \t").startswith("```"):
+            yield "\n".join(block)
+            block = None
+        elif block is not None:
+            block.append(line)
+        elif _OPENING.search(line):
+            block = []
+
+
+def _path(value: object) -> str:
+    """The file that it names, below the project; empty for one that is elsewhere: whoever called could open it."""
+    path = " ".join(_text(value, MOST_PATH).split())
+    spelt = path.replace("\\", "/")
+    leaves = spelt.startswith(("/", "~")) or ":/" in spelt or ".." in PurePosixPath(spelt).parts
+    return "" if leaves else path
 
 
 def _text(value: object, most: int) -> str:

@@ -21,7 +21,7 @@ MOST_TAGS = 20
 MOST_TAG_CHARS = 40
 MOST_FILE_BYTES = 1024 * 1024
 _HEAD = re.compile(r"---\n(.*?)^---(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_HEADING = re.compile(r"^#{1,6} +(.+?)[ #]*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6} +([^ \n].*)$", re.MULTILINE)
 _BETWEEN = re.compile(r"[\s_]+")
 
 
@@ -64,7 +64,8 @@ def tags_of(given: Iterable[str]) -> tuple[str, ...]:
 def title_of(note: Note) -> str:
     """Its first heading, or else its name."""
     found = _HEADING.search(note.text)
-    return plain_line(found[1], limit=120) if found else note.document.removesuffix(ENDING)
+    heading = found[1].rstrip(" #") if found else ""
+    return plain_line(heading, limit=120) or note.document.removesuffix(ENDING)
 
 
 def written(note: Note, source: str) -> str:

@@ -22,11 +22,17 @@ _RELATIVE = re.compile(
     r"(?<![\w/.:])(?:\.{0,2}/)?(?:[\w@+-][\w.@+-]{0,99}/){1,20}[\w@+-]{1,100}\.[A-Za-z]\w{0,7}\b"
 )
 
+_LOOKALIKE = "\u0370-\u0373\u037f\u0391\u0392\u0395-\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf\u0400-\u052f\u0531-\u0587\u13a0-\u13ff"
+_TWO_ALPHABETS = re.compile(rf"[A-Za-z_][{_LOOKALIKE}]|[{_LOOKALIKE}][A-Za-z_]")
+"""Letters that look like Latin ones, beside Latin ones: so a name that is looked for would not be found."""
+
 
 def private_in(text: str, redactor: Redactor) -> Iterator[str]:
     """What of a text may not be shown, each as a few words that do not show it."""
     if any(True for _ in unseen(text)):
         yield "a hidden character"
+    if _TWO_ALPHABETS.search(text):
+        yield "a word of two alphabets"
     if (
         MARK in text
         or redactor.redact(text) != text

@@ -78,7 +78,11 @@ def project_words(
     listed = [_folded(path).strip("/") for path in paths][:MOST_WORDS]
     files = {PurePosixPath(path).name for path in listed} - ORDINARY_FILES - {""}
     found = {
-        _folded(name) for path, text in (sources or {}).items() if path for name in _identifiers_of(text)
+        variant
+        for path, text in (sources or {}).items()
+        if path
+        for name in _identifiers_of(text)
+        for variant in (_folded(name), "".join(_PART.findall(name)).lower())
     }
     return ProjectWords(
         paths=frozenset(path for path in listed if "/" in path),

@@ -176,18 +176,19 @@ def _caps(budget: BudgetLimits, spent: int) -> tuple[int, int | None]:
 
 def scope_of(call: Call) -> Scope:
     """What a call's session may write, by its discipline. Whatever a directory or a path is called, it stands for itself."""
-    place = f"{call.directory}/" if call.directory else ""
-    inside = _literal(place)
-    test = f"{place}{call.text('test_path')}" if call.text("test_path") else ""
+    inside = f"{_literal(call.directory)}/" if call.directory else ""
+    path = call.text("test_path")
+    named = (f"{inside}{_literal(path)}",) if path else ()
+    tests = tuple(f"{inside}{pattern}" for pattern in TESTS)
     if call.discipline is DisciplineName.TDD_RED:
-        named = (_literal(test),) if test else ()
-        return Scope(patterns=(*(f"{inside}{pattern}" for pattern in TESTS), *named))
+        return Scope(patterns=(*tests, *named))
     if call.discipline is DisciplineName.TDD_GREEN:
-        return _within(call, without=(_literal(test),))
+        return _within(call, without=named)
     if call.discipline is DisciplineName.TDD_REFACTOR:
-        return _within(call, without=(*(f"{inside}{pattern}" for pattern in TESTS), _literal(test)))
+        return _within(call, without=(*tests, *named))
     if call.discipline is DisciplineName.SPEC:
         path = call.text("output_path") or DEFAULT_OUTPUT
+        place = f"{call.directory}/" if call.directory else ""
         return Scope(mode=ScopeMode.EXPLICIT, patterns=(_exact(f"{place}{path}"),))
     return NOTHING
 

@@ -158,7 +158,7 @@ async def finish(parts: Parts, job: Job, call: Call) -> Progress:
     worked = Worked(
         status=outcome.status,
         message=outcome.message,
-        file_path=str(brain / outcome.file_path) if outcome.file_path else "",
+        file_path=f"brain/{outcome.file_path}" if outcome.file_path else "",
         runner_output=outcome.runner_output,
         verification=Verification(verified=outcome.verified, why=why),
         details={

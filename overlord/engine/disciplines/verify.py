@@ -9,6 +9,7 @@ from minion.protocol import CheckReport, CheckStep, Report, SessionKind
 from overlord.domain.checks.file import ChecksFile, ChecksFileError
 from overlord.domain.disciplines.call import Call, CallStatus, Verification
 from overlord.domain.disciplines.catalog import DisciplineName
+from overlord.domain.disciplines.history import HistoryEntry, told_of
 from overlord.domain.disciplines.reading import files_read
 from overlord.domain.disciplines.verification import verify as verification_of
 from overlord.domain.disciplines.verification.seen import LineRange, Needed, Seen
@@ -122,9 +123,7 @@ async def _judge(  # noqa: PLR0917
     """Say what holds, and end the call."""
     changes = await parts.git.changes(job.space, job.base, job.head)
     report = over.session.report if over is not None else None
-    entries = await parts.database.read(
-        lambda c: history.read(c, call.space, call.session_key) if call.session_key else []
-    )
+    entries = await _told(parts, call, work)
     seen = Seen(
         result=found,
         arguments=call.arguments,
@@ -156,6 +155,14 @@ async def _judge(  # noqa: PLR0917
         return await answer.end(parts, job, call, worked, over=over)
     keep = await retrospective.keeper(parts, job, call, found, entries, verification)
     return await answer.end(parts, job, call, worked, over=over, note=keep)
+
+
+async def _told(parts: Parts, call: Call, work: Session) -> Sequence[HistoryEntry]:
+    """The entries of the caller's session that its worker was told of: not those that came since, for it cannot have seen them."""
+    if not call.session_key:
+        return ()
+    entries = await parts.database.read(lambda c: history.read(c, call.space, call.session_key))
+    return told_of((entry for entry in entries if entry.at <= work.prepared_at), call.kind.phase)
 
 
 def _status(found: WorkerResult, verification: Verification, call: Call) -> CallStatus:

@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar
 
 from overlord.domain.access import AccessRight
 from overlord.domain.disciplines.call import Call
+from overlord.domain.identifiers import RepositoryName
 from overlord.failpoints import Failpoint
 from overlord.settings.load import Settings
 from overlord.verbs.calls import Ground
@@ -24,7 +25,7 @@ class Delivered:
     why_not: str = ""
     """Why it was not written to the caller's files, as a sentence; empty where it was, or there is none."""
     left_out: tuple[str, ...] = ()
-    """Files of the caller that the worker was not shown: they look like secrets."""
+    """Files of the caller that the worker was not shown: they look like secrets, or have a filter of git's."""
 
 
 class Backend(Protocol):
@@ -34,6 +35,10 @@ class Backend(Protocol):
     """Who calls, as the ledger names them: `mcp:alice`, `web:ci`."""
     right: AccessRight
     """What the caller may do at most."""
+
+    @property
+    def is_daemon(self) -> bool:
+        """Whether a daemon works there, on issues too; a checkout's own place works on calls alone."""
 
     @property
     def settings(self) -> Settings:
@@ -60,6 +65,9 @@ class Backend(Protocol):
 
     async def ground_of_session(self, session_key: str) -> Ground:
         """The same where no `project_root` is given: of the session's last call, else of the checkout. Raises Refused."""
+
+    async def space_of(self, project_root: str, session_key: str) -> RepositoryName:
+        """The repository that the same is in, for what needs none of its files: nothing is copied. Raises Refused."""
 
     async def deliver(self, call: Call, *, apply: bool) -> Delivered:
         """The change of a call that has ended; written to the caller's files where they are here, as they were, and `apply` says so.

@@ -111,7 +111,8 @@ async def _query(asked: Asked) -> Answer:
     spaces = spaces_of(backend) or None
     if named:
         place = collection_of(named, own="", reaches=backend.reaches)
-        spaces = (place,) if place else ()
+        spelt = {name.casefold(): name for name in backend.settings.repositories}
+        spaces = (spelt.get(place.casefold(), place),) if place else ()
     wanted = asked.arguments.get("limit")
     limit = int(min(wanted, MOST_FOUND + 1)) if isinstance(wanted, int | float) else FOUND
     words = asked.text("query")
@@ -157,5 +158,5 @@ async def _place(asked: Asked, backend: Backend) -> str:
     named, root = asked.text("collection"), asked.text("project_root")
     if named and not root:
         return collection_of(named, own="", reaches=backend.reaches)
-    ground = await (backend.ground(root) if root else backend.ground_of_session(asked.text("session_id")))
-    return collection_of(named, own=ground.space, reaches=backend.reaches)
+    space = await backend.space_of(root, asked.text("session_id"))
+    return collection_of(named, own=space, reaches=backend.reaches)

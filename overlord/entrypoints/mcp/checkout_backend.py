@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import fcntl
-import json
 import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -16,14 +15,15 @@ from typing import TypeVar
 
 from overlord.domain.access import AccessRight
 from overlord.domain.disciplines.call import Call
-from overlord.domain.identifiers import NO_COMMIT, Sha
+from overlord.domain.identifiers import RepositoryName, Sha
 from overlord.entrypoints.local.checkout import Checkout, current_branch
 from overlord.entrypoints.mcp.backend import Delivered
-from overlord.entrypoints.mcp.checkout import applying, patching, project_root, snapshot, where
+from overlord.entrypoints.mcp.checkout import applying, guarded_files, patching, project_root, snapshot, where
+from overlord.entrypoints.mcp.checkout.kept import KEPT, Kept, Writing, is_old
 from overlord.entrypoints.mcp.checkout.snapshot import Snapshot
 from overlord.entrypoints.mcp.checkout.where import Where
 from overlord.entrypoints.terminal.show import person
-from overlord.errors import Refused, StoreError
+from overlord.errors import GitFailed, Refused, StoreError
 from overlord.failpoints import Failpoint
 from overlord.home import Home
 from overlord.settings.env import home_of
@@ -35,7 +35,6 @@ from overlord.verbs.calls import Ground
 Result = TypeVar("Result")
 LOCK_S, LOCK_PAUSE_S = 60.0, 0.02
 """How long another call's copy, or its patch, is waited for."""
-_BEGUN, _APPLIED = "begun", "applied"
 
 
 @asynccontextmanager
@@ -65,10 +64,18 @@ class CheckoutBackend:
         return self.at.settings
 
     @property
+    def is_daemon(self) -> bool:
+        return isinstance(self.at, where.DaemonHome)
+
+    @property
     def state(self) -> Path:
         """What is known of this checkout, whoever works on its calls."""
         key = sha256(os.fsencode(self.root)).hexdigest()[:16]
         return Home(home_of(self.environment)).checkout(key)
+
+    @property
+    def kept(self) -> Kept:
+        return Kept(place=self.state, root=self.root)
 
     @property
     def root(self) -> Path:
@@ -76,7 +83,7 @@ class CheckoutBackend:
         return self.own.root
 
     async def read(self, act: Callable[[sqlite3.Connection], Result]) -> Result:
-        return await asyncio.to_thread(where.read, self.at.home, act)
+        return await where.read_at(self.at, act)
 
     async def write(self, point: Failpoint, act: Callable[[sqlite3.Connection], Result]) -> Result:
         await self.at.make_database()
@@ -100,8 +107,14 @@ class CheckoutBackend:
         )
         return await self._ground(found[-1].directory if found else "")
 
+    async def space_of(self, project_root: str, session_key: str) -> RepositoryName:  # noqa: ARG002 - there is one
+        if project_root:
+            _directory(project_root, self.own)
+        return self.at.space
+
     async def _ground(self, directory: str) -> Ground:
         async with self._locked():
+            await asyncio.to_thread(self.kept.clear)
             taken = await snapshot.take(
                 self.own,
                 mirror=self.at.home.mirror(self.at.space),
@@ -125,7 +138,7 @@ class CheckoutBackend:
             taken.check_files({name: tuple(paths) for name, paths in files.items()}, ground.directory)
 
     async def deliver(self, call: Call, *, apply: bool) -> Delivered:
-        left_out = self._left_out(call.base_sha)
+        left_out = self.kept.left_out(call.base_sha)
         if not call.patch:
             return Delivered(left_out=left_out or ())
         try:
@@ -133,63 +146,48 @@ class CheckoutBackend:
         except StoreError as error:
             return Delivered(why_not=f"The patch cannot be given: {error}.", left_out=left_out or ())
         why_not = "The call said apply: false."
-        if left_out is None:
+        if is_old(call):
+            why_not = f"It was asked for more than {KEPT.days} days ago; whether it was written is not known any more."
+        elif left_out is None:
             why_not = "It began on the files of another checkout."
-        elif apply or self._mark(call).exists():
+        elif apply or self.kept.writing(call):
             try:
                 why_not = await self._applied(call, content, apply=apply)
-            except applying.NotAsItWas as error:
-                why_not = f"{error}."  # it begins with the name of a file
-            except Refused as error:
-                why_not = f"{error}."
+            except (Refused, GitFailed) as error:
+                why_not = f"{error}."  # it may begin with the name of a file
         patch = content.decode(errors="replace")
         return Delivered(patch=patch, is_applied=not why_not, why_not=why_not, left_out=left_out or ())
 
     async def _applied(self, call: Call, content: bytes, *, apply: bool) -> str:
         """Write a patch to the files, once; empty, or why it was not. Raises Refused."""
         async with self._locked():
-            mark = self._mark(call)
-            said = mark.read_text() if mark.exists() else ""
-            if said == _APPLIED:
+            said = self.kept.writing(call)
+            if said is Writing.DONE:
                 return ""
-            if not apply and said != _BEGUN:
+            if not apply and said is Writing.NONE:
                 return "The call said apply: false."
             mirror = self.at.home.mirror(call.space)
             changes = await patching.changes_of(
                 content, mirror=mirror, base=call.base_sha, scratch=self.state
             )
-            mark.parent.mkdir(exist_ok=True)
-            _put(mark, _BEGUN)
+            await guarded_files.check(self.own, changes)
+            self.kept.mark(call, Writing.BEGUN)
             try:
-                await asyncio.to_thread(applying.apply, self.root, changes, resumes=said == _BEGUN)
+                await asyncio.to_thread(applying.apply, self.root, changes, resumes=said is Writing.BEGUN)
+            except applying.PartlyWritten:
+                raise  # the next try has to know
             except Refused:
-                if said != _BEGUN:  # else some of its files may be written: the next try has to know
-                    mark.unlink()
+                if said is Writing.NONE:  # else some of its files may be written, too
+                    self.kept.mark(call, Writing.NONE)
                 raise
-            _put(mark, _APPLIED)
+            self.kept.mark(call, Writing.DONE)
             return ""
-
-    def _mark(self, call: Call) -> Path:
-        """What says that the patch of a call was written."""
-        name = f"{call.ref}-{int(call.created_at.timestamp())}-{call.patch[:16]}"
-        return self.state / "applied" / name
 
     def _remember(self, taken: Snapshot) -> None:
         self._taken[taken.commit] = taken
         while len(self._taken) > 8:
             del self._taken[next(iter(self._taken))]
-        file = self.state / "taken" / taken.commit
-        file.parent.mkdir(exist_ok=True)
-        _put(file, json.dumps(taken.left_out))
-
-    def _left_out(self, base: Sha) -> tuple[str, ...] | None:
-        """What a worker was not shown; None where the call began on no copy of this checkout."""
-        if base == NO_COMMIT:
-            return None
-        try:
-            return tuple(json.loads((self.state / "taken" / base).read_text()))
-        except (OSError, ValueError):
-            return None
+        self.kept.remember(taken)
 
     @asynccontextmanager
     async def _locked(self) -> AsyncIterator[None]:
@@ -219,9 +217,3 @@ def _is_taken(lock: int) -> bool:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return True
     return False
-
-
-def _put(file: Path, text: str) -> None:
-    new = file.with_name(f"{file.name}.new")
-    new.write_text(text)
-    new.replace(file)

@@ -8,6 +8,7 @@ from overlord.domain.disciplines.arguments import ArgumentError, relative_path
 from overlord.domain.disciplines.catalog import PROJECT_ROOT, Argument, Phase
 from overlord.domain.disciplines.history import HistoryEntry, format_history
 from overlord.domain.event import Json
+from overlord.domain.text.plain import visible
 from overlord.entrypoints.mcp.schemas import flag, text, whole
 from overlord.entrypoints.mcp.tool import Answer, Asked, Tool
 from overlord.failpoints import Failpoint
@@ -82,20 +83,18 @@ async def _session_log(asked: Asked) -> Answer:
     words = _entry_words(asked) if adds else {}
     if adds and not backend.right.covers(AccessRight.ACT):
         raise NotAllowed("this token may look, and nothing else; adding an entry takes one that may act")
-    ground = await (backend.ground(root) if root else backend.ground_of_session(session))
+    space = await backend.space_of(root, session)
 
     def append(connection: sqlite3.Connection) -> HistoryEntry:
-        return append_history(
-            connection, ground.space, session, **words, actor=backend.actor, at=datetime.now(UTC)
-        )
+        return append_history(connection, space, session, **words, actor=backend.actor, at=datetime.now(UTC))
 
     if adds:
         await backend.write(Failpoint.HISTORY_APPENDED, append)
-    entries = await backend.read(lambda c: history.read(c, ground.space, session))
+    entries = await backend.read(lambda c: history.read(c, space, session))
     return Answer(
         data={
             "session_id": session,
-            "space": ground.space,
+            "space": space,
             "entries": [_told(entry) for entry in entries],
             "history": format_history(entries, with_refs=True),
         }
@@ -116,6 +115,7 @@ def _entry_words(asked: Asked) -> dict[str, str]:
         words["file_path"] = relative_path("file_path", words["file_path"])
     if len(words["message"]) > MOST_MESSAGE_CHARS:
         raise ArgumentError(f"message has at most {MOST_MESSAGE_CHARS:,} characters")
+    words["message"] = visible("\n".join(words["message"].splitlines()))
     return words
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from overlord.domain.access import AccessRight
+from overlord.domain.changes.paths import is_acted_on
 from overlord.domain.disciplines.call import Call
 from overlord.domain.identifiers import RepositoryName
 from overlord.domain.text.plain import visible
@@ -22,11 +23,14 @@ from overlord.verbs.right import OF_TOKEN
 Result = TypeVar("Result")
 MOST_BRANCH_CHARS = 200
 FORM = "over HTTP, project_root is `owner/name` or `owner/name@branch` of a repository that is worked on here"
+GUARDED = "A person has to look at the patch first: agents, editors, shells and git go by {}."
 NO_FILES = "Over HTTP nothing is written: apply the patch to your files yourself."
 
 
 class ListenerBackend:
     """Made for each request: who comes with the token is found each time."""
+
+    is_daemon = True
 
     def __init__(self, site: Site, visitor: Visitor) -> None:
         self._site, self._visitor = site, visitor
@@ -63,6 +67,10 @@ class ListenerBackend:
 
     async def ground(self, project_root: str) -> Ground:
         """A branch of a repository that is worked on. Raises Refused, also for a repository that the token is not for."""
+        return await self._ground(*self._named(project_root))
+
+    def _named(self, project_root: str) -> tuple[RepositoryName, str]:
+        """A repository, and the branch where one is named."""
         name, at, branch = project_root.strip().partition("@")
         known = {space.casefold(): space for space in self.settings.repositories}
         space = known.get(name.casefold())
@@ -72,20 +80,28 @@ class ListenerBackend:
             )
         if at and not _is_branch(branch):
             raise Refused(f"{visible(branch)[:100]!r} is no name of a branch; {FORM}")
-        return await self._ground(RepositoryName(space), branch)
+        return RepositoryName(space), branch
 
     async def check_files(self, ground: Ground, files: Mapping[str, Sequence[str]]) -> None:
         """The branch is fetched once the call is worked on."""
 
     async def ground_of_session(self, session_key: str) -> Ground:
         """Where the session's last call was, among those the token is for. Raises Refused."""
+        last = await self._last(session_key)
+        return await self._ground(last.space, last.branch)
+
+    async def space_of(self, project_root: str, session_key: str) -> RepositoryName:
+        """As for a call, without a look at the forge."""
+        return self._named(project_root)[0] if project_root else (await self._last(session_key)).space
+
+    async def _last(self, session_key: str) -> Call:
         found = await self.read(lambda c: calls.of_session(c, "", session_key)) if session_key else []
         last = next((call for call in reversed(found) if self.reaches(call.space)), None)
         if last is None or last.space not in self.settings.repositories:
             raise Refused(
                 "project_root is required: this session has no call yet that says which repository it is about"
             )
-        return await self._ground(last.space, last.branch)
+        return last
 
     async def _ground(self, space: RepositoryName, branch: str) -> Ground:
         try:
@@ -102,10 +118,11 @@ class ListenerBackend:
             content = self._site.running.parts.evidence.get(call.patch)
         except StoreError as error:
             return Delivered(why_not=f"The patch cannot be given: {error}.")
-        return Delivered(
-            patch=content.decode(errors="replace"),
-            why_not=NO_FILES if apply else "The call said apply: false.",
-        )
+        why_not = NO_FILES if apply else "The call said apply: false."
+        changed = call.result.changed if call.result is not None else ()
+        if guarded := [visible(path) for path in changed if is_acted_on(path)]:
+            why_not = f"{why_not} {GUARDED.format(', '.join(guarded[:5]))}"
+        return Delivered(patch=content.decode(errors="replace"), why_not=why_not)
 
 
 def _is_branch(name: str) -> bool:

@@ -80,7 +80,9 @@ CALL_ANSWER = whole(
         "patch": text("The change, as `git apply` takes it; empty where nothing was changed."),
         "applied": flag("Whether the change was written to your files."),
         "not_applied_because": text("Why it was not; empty where it was, or where nothing was changed."),
-        "left_out": texts("Files of yours that the worker was not shown, because they look like secrets."),
+        "left_out": texts(
+            "Files of yours that the worker was not shown: they look like secrets, or have a filter of git's."
+        ),
     },
     required=("call", "status", "phase", "skill", "message"),
 )

@@ -7,6 +7,7 @@ Overlord's own looks and verbs are loaded when a client asks for the list: a cli
 """
 
 import contextlib
+import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +28,7 @@ from overlord.entrypoints.mcp import wire
 from overlord.entrypoints.mcp.backend import Backend
 from overlord.entrypoints.mcp.open_requests import Key, OpenRequests
 from overlord.entrypoints.mcp.tool import Asked, Begin, Progress, Tool
-from overlord.errors import OverlordError
+from overlord.errors import OverlordError, Refused
 from overlord.verbs.right import NotAllowed
 
 Context = ServerRequestContext[Any, Any]
@@ -35,6 +36,7 @@ Page = types.PaginatedRequestParams | None
 BackendOf = Callable[[Context], Backend]
 """Whose view of an Overlord a request is answered from."""
 NAME = "overlord"
+_HALF = re.compile("[\ud800-\udfff]")
 INSTRUCTIONS = (
     "Disciplines are done by workers of Overlord in a sandbox, and their results are checked by code: trust `verified`, and read `why`."
     " A call that takes long answers with status `running` and a handle: call `wait` with it until it has ended."
@@ -74,12 +76,13 @@ class McpServer:
         from overlord.entrypoints.mcp import query_tools, verb_tools
 
         backend = self.backend_of(context)
+        own = (made for tool, made in self._described if backend.right.covers(tool.right))
         others = (*query_tools.listed(backend), *verb_tools.listed(backend))
-        return types.ListToolsResult(tools=[*self._described, *map(wire.tool, others)])
+        return types.ListToolsResult(tools=[*own, *map(wire.tool, others)])
 
     @cached_property
-    def _described(self) -> list[types.Tool]:
-        return [wire.own_tool(tool) for tool in self.tools]
+    def _described(self) -> list[tuple[Tool, types.Tool]]:
+        return [(tool, wire.own_tool(tool)) for tool in self.tools]
 
     async def _list_resources(self, context: Context, _params: Page) -> types.ListResourcesResult:
         from overlord.entrypoints.mcp import resources
@@ -113,6 +116,7 @@ class McpServer:
         from overlord.entrypoints.mcp import prompts
 
         with _told():
+            check_unicode(params.arguments)
             return wire.prompt_text(
                 prompts.called(self.backend_of(context), params.name, params.arguments or {})
             )
@@ -126,6 +130,10 @@ class McpServer:
     async def _call(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = next((item for item in self.tools if item.name == params.name), None)
         backend = self.backend_of(context)
+        try:
+            check_unicode(params.arguments)
+        except Refused as error:
+            return wire.refusal(str(error))
         if tool is None:
             return await self._call_other(backend, params.name, params.arguments or {})
         key = _key(context, context.request_id)
@@ -162,10 +170,21 @@ class McpServer:
             return wire.own_answer(await tool.act(asked))
         except ArgumentError as error:
             return wire.refusal(str(error))
+        except NotAllowed as error:
+            return await _not_allowed(backend, tool, error)
         except OverlordError as error:
             return wire.refusal(_worded(error))
         except sqlite3.Error:
             return wire.refusal("the database is busy; ask again")
+
+
+async def _not_allowed(backend: Backend, tool: Tool, error: NotAllowed) -> types.CallToolResult:
+    """Who tried is written down, as for every verb."""
+    from overlord.entrypoints.mcp.verb_tools import note_refusal
+
+    with contextlib.suppress(sqlite3.Error, OverlordError):
+        await note_refusal(backend, tool.name, str(error))
+    return wire.refusal(_worded(error))
 
 
 def check_right(tool: Tool, backend: Backend) -> None:
@@ -174,6 +193,22 @@ def check_right(tool: Tool, backend: Backend) -> None:
         raise NotAllowed(
             f"{tool.name} takes a token with the right {tool.right}, and this one may {backend.right} alone"
         )
+
+
+def check_unicode(given: object) -> None:
+    """Raises Refused for half a character: JSON can say one, and nothing can keep it."""
+    left: list[object] = [given]
+    while left:
+        match left.pop():
+            case str() as text:
+                if _HALF.search(text):
+                    raise Refused(
+                        f"there is half a character (a lone surrogate) in {visible(text)[:60]!r}; send whole ones"
+                    )
+            case dict() as items:
+                left += [*items.keys(), *items.values()]
+            case list() as items:
+                left += items
 
 
 def _key(context: Context, request_id: object) -> Key:

@@ -83,6 +83,10 @@ _MACHINES = (
     "You answer as a machine: questions of sessions, and another try where something failed that is no fault of the work. Gates, approvals,"
     " budgets and whatever else asks a person are answered by a person, in the chat, in a comment, on the page or in a terminal."
 )
+_NO_DAEMON = (
+    "{tool} takes a daemon that manages this repository, and none runs here: start one with `overlord serve`, and this server anew;"
+    " without one, the disciplines work on this checkout, and `overlord run` in a terminal works on a requirement"
+)
 
 log = structlog.get_logger()
 
@@ -95,9 +99,17 @@ def names() -> Mapping[str, str]:
 
 
 def listed(backend: Backend) -> tuple[ToolListing, ...]:
-    """Those that the caller's right is enough for."""
+    """Those that the caller's right is enough for, and that are worked on there."""
     held = OF_TOKEN[backend.right]
-    return tuple(_listing(tool, name) for tool, name in names().items() if held >= registry.find(name).right)
+    return tuple(
+        _listing(tool, name)
+        for tool, name in names().items()
+        if held >= registry.find(name).right and _is_worked_on(backend, name)
+    )
+
+
+def _is_worked_on(backend: Backend, name: str) -> bool:
+    return backend.is_daemon or registry.find(name).has_runs
 
 
 @cache
@@ -130,6 +142,8 @@ async def called(backend: Backend, tool: str, arguments: Mapping[str, object]) -
     """Have a verb done. Raises KeyError for a tool that is none of these."""
     name = names()[tool]
     try:
+        if not _is_worked_on(backend, name):
+            raise Refused(_NO_DAEMON.format(tool=tool))
         check_given(tool, _listing(tool, name).input_schema, arguments)
         given = _read(name, arguments)
         done = await _given(backend, given)
@@ -202,7 +216,7 @@ async def _given(backend: Backend, given: _Given) -> Done | _Replayed:
     try:
         return await _written(backend, point, act)
     except (NotAllowed, NotSeen) as error:
-        await _note_refusal(backend, command.name, str(error))
+        await note_refusal(backend, command.name, str(error))
         raise
 
 
@@ -248,7 +262,7 @@ def _known(connection: sqlite3.Connection, context: Context, given: _Given) -> _
     return _Replayed(json.loads(found.text))
 
 
-async def _note_refusal(backend: Backend, verb: str, reason: str) -> None:
+async def note_refusal(backend: Backend, verb: str, reason: str) -> None:
     """Write down that somebody tried; of who tries without end, ten times a minute."""
     log.warning("mcp_refused", actor=backend.actor, verb=verb, reason=reason)
     event = LedgerEvent(

@@ -105,6 +105,7 @@ _SENTENCES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "page_missing": lambda e: f"there is no page at {e['address']}: {e['reason']}",
     "page_refused": lambda e: f"{e['actor']} may not {e['verb']}: {e['reason']}",
     "mcp_refused": lambda e: f"over MCP {e['actor']} may not {e['verb']}: {e['reason']}",
+    "mcp_sessions_ended": lambda e: f"the MCP sessions of a token ended: {e['trouble']}",
     "mcp_unread": lambda e: f"a call over MCP was not answered: {e['trouble']}",
     "page_unread": lambda e: f"the page {e['path']} could not be read: {e['trouble']}",
     "page_not_told": lambda e: f"open pages could not be told what is new: {e['trouble']}",

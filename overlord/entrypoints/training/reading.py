@@ -152,7 +152,13 @@ class Reader:
 
     def _checked(self, value: dict[str, Any], job: FinishedJob, redact: tuple[str, ...]) -> Line | LeftOut:
         """A record as it is written: redacted as the job's contract says, and looked through for secrets once more."""
-        text = redacting_json(json.dumps(value, ensure_ascii=False), redact)
+        try:
+            written = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        except ValueError:
+            return LeftOut("it has a number that JSON does not have, as NaN")
+        except RecursionError:
+            return LeftOut("its calls' arguments are nested too deeply")
+        text = redacting_json(written, redact)
         if LEFT_OUT in text:
             return LeftOut("the contract's `redact` patterns took too long to be applied to it")
         if any(self._is_secret(item) for item in _texts(json.loads(text))):
@@ -168,8 +174,15 @@ class Reader:
 
 
 def _texts(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _texts(item)
+    """All texts in a record, its names too: what a call gives is a model's, names and all. However deeply they are nested."""
+    left = [value]
+    while left:
+        match left.pop():
+            case str() as text:
+                yield text
+            case dict() as record:
+                left += [*record, *record.values()]
+            case list() as items:
+                left += items
+            case _:
+                pass

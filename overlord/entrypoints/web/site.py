@@ -112,15 +112,16 @@ class Site:
         spaces = session.token.spaces if session.token is not None else ()
         return Visitor(actor=session.actor, right=OF_TOKEN[session.right], spaces=spaces, secret=secret)
 
-    async def bearer(self, token: str) -> Visitor | None:
-        """Whose token a program comes with: the owner's of the home, on this machine alone, or an access token."""
+    async def bearer(self, token: str, *, is_use: bool = True) -> Visitor | None:
+        """Whose token a program comes with: the owner's of the home, on this machine alone, or an access token. `is_use`: it asks for
+        something, which is written down now and then."""
         if self.is_local and self.owner_token.is_it(token):
             return Visitor(actor=f"web:{owner()}@local", right=Right.OPERATOR, secret=token)
         at = self.now
         found = await self.sessions.read(lambda c: access.find(c, token, at=at))
         if found is None:
             return None
-        if found.is_use_due(at):
+        if is_use and found.is_use_due(at):
             await self.running.parts.database.write(
                 Failpoint.ACCESS_GRANTED, lambda c: access.note_use(c, found.id, at=at)
             )

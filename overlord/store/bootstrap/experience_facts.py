@@ -41,12 +41,12 @@ class ExperienceFact:
 def of_space(
     connection: sqlite3.Connection, space: str, *, most_jobs: int = MOST_JOBS
 ) -> list[ExperienceFact]:
-    """The facts of the last jobs of a repository, without those that proposed a contract."""
+    """The facts of the last jobs of a repository, without calls and those that proposed a contract."""
     marks = ", ".join("?" * len(_READ))
     query = f"""SELECT ledger.name, ledger.job_id, ledger.data, decisions.patterns FROM ledger
         LEFT JOIN decisions ON ledger.name = ? AND decisions.id = json_extract(ledger.data, '$.decision')
         WHERE ledger.job_id IN (
-            SELECT id FROM jobs WHERE lower(space) = lower(?) AND NOT EXISTS (
+            SELECT id FROM jobs WHERE lower(space) = lower(?) AND issue_number >= 0 AND NOT EXISTS (
                 SELECT 1 FROM issue_requests
                 WHERE issue_requests.space = jobs.space AND issue_requests.issue_number = jobs.issue_number AND kind = ?)
             ORDER BY id DESC LIMIT ?)

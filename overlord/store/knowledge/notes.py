@@ -233,8 +233,9 @@ def with_check(connection: sqlite3.Connection, space: str) -> list[Note]:
 
 
 def checked_spaces(connection: sqlite3.Connection) -> dict[str, str]:
-    """The repositories that have such notes, each with the base branch of its last job."""
-    query = """SELECT space, (SELECT base_branch FROM jobs WHERE jobs.space = notes.space ORDER BY id DESC LIMIT 1) AS branch
+    """The repositories that have such notes, each with the base branch of its last job. That of a call is whatever its caller named."""
+    query = """SELECT space, (SELECT base_branch FROM jobs WHERE jobs.space = notes.space AND issue_number >= 0
+                              ORDER BY id DESC LIMIT 1) AS branch
                FROM notes WHERE state = 'active' AND space <> '' AND "check" IS NOT NULL GROUP BY space"""
     return {row["space"]: row["branch"] for row in connection.execute(query) if row["branch"]}
 

@@ -58,7 +58,7 @@ def loaded_by(connection: sqlite3.Connection, job: int) -> tuple[str, ...]:
 
 def statistics(connection: sqlite3.Connection, skill: SkillRecord) -> SkillStatistics:
     """How the jobs went that loaded a skill as it is now, beside its repository's others since the first of them. Jobs that only
-    write a skill are none of these."""
+    write a skill are none of these, nor are calls of disciplines."""
     key = (skill.space, skill.name)
     mine = (*key, skill.digest)
     offered = connection.execute(
@@ -69,7 +69,7 @@ def statistics(connection: sqlite3.Connection, skill: SkillRecord) -> SkillStati
     others, others_well = _count(
         connection,
         f"""jobs.space = ? AND jobs.id >= (SELECT min(job_id) FROM ({_LOADED} AND digest = ?))
-            AND jobs.id NOT IN ({_LOADED})
+            AND jobs.id NOT IN ({_LOADED}) AND jobs.issue_number >= 0
             AND EXISTS (SELECT 1 FROM sessions WHERE sessions.job_id = jobs.id AND sessions.kind = ? AND NOT {_WRITES_SKILL})""",  # noqa: S608 - constants
         (skill.space, *mine, *key, SessionKind.WORK.value),
     )

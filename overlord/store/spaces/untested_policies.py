@@ -33,7 +33,7 @@ def asked(connection: sqlite3.Connection) -> dict[str, int]:
 
 
 def unworked(connection: sqlite3.Connection, space: str) -> frozenset[int]:
-    """The open jobs of a space that had no work session yet."""
-    query = """SELECT id FROM jobs WHERE is_open AND space = ?
+    """The open jobs of a space that had no work session yet, without those of calls, which wait for no answer."""
+    query = """SELECT id FROM jobs WHERE is_open AND space = ? AND issue_number >= 0
                AND NOT EXISTS (SELECT 1 FROM sessions WHERE job_id = jobs.id AND kind = 'work')"""
     return frozenset(row["id"] for row in connection.execute(query, (space,)))

@@ -103,7 +103,7 @@ def _read(tree: FileTree, path: str) -> bytes:
     try:
         return tree.read(path, most=MOST_FILE_BYTES) or b""
     except UnreadableFileError as error:
-        raise StoreError(f"the training data {tree.root / path} cannot be read: {error}") from None
+        raise StoreError(f"the training data brain/{path} cannot be read: {error}") from None
 
 
 def _put(tree: FileTree, path: str, before: bytes, lines: Iterable[str]) -> None:
@@ -111,13 +111,13 @@ def _put(tree: FileTree, path: str, before: bytes, lines: Iterable[str]) -> None
     content = before + end + "".join(f"{line}\n" for line in lines).encode()
     if len(content) > MOST_FILE_BYTES:
         raise StoreError(
-            f"the training data {tree.root / path} is full ({MOST_FILE_BYTES:,} bytes): move it elsewhere, and call again"
+            f"the training data brain/{path} is full ({MOST_FILE_BYTES:,} bytes): move it elsewhere, and call again"
         )
     reached(Failpoint.KEEP_TRAINING_DATA, Moment.BEFORE)
     try:
         tree.put(path, content)
     except UnreadableFileError as error:
-        raise StoreError(f"the training data {tree.root / path} cannot be written: {error}") from None
+        raise StoreError(f"the training data brain/{path} cannot be written: {error}") from None
     reached(Failpoint.KEEP_TRAINING_DATA, Moment.AFTER)
 
 
@@ -128,7 +128,9 @@ def _locked(brain: Path) -> Iterator[None]:
         brain.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = os.open(brain / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise StoreError(f"the training data in {brain} cannot be written: {error.strerror}") from None
+        raise StoreError(
+            f"the training data in OVERLORD_HOME/brain cannot be written: {error.strerror}"
+        ) from None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

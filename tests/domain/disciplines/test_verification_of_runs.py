@@ -321,8 +321,13 @@ def test_a_refactoring() -> None:
         ([Change(path="other.py", status="M", added=1)], "Nothing was changed in calc.py."),
         (
             [Change(path="calc.py", status="M", old_mode="100644", new_mode="100755")],
-            "Nothing was changed in",
+            "It changed only the mode, and no line, of calc.py.",
         ),
+        (
+            [Change(path="calc.py", status="T", old_mode="100644", new_mode="120000", added=1)],
+            "It put a link, or something else that is no code, in the place of calc.py.",
+        ),
+        ([Change(path="calc.py", status="A", new_mode="100644")], "Nothing was changed in calc.py."),
         ([CODE, TEST], "It changed tests: test_new.py."),
     ],
 )

@@ -239,6 +239,20 @@ def test_what_a_diagnosis_lacks_is_told(output: str, missing: str) -> None:
     assert missing in judge(DEBUG, Seen(result=said(output))).why
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"VERIFY: a{'*' * 3_900}b",
+        f"VERIFY: a{' *' * 1_900}b",
+        f"HYPOTHESIS 2 (likelihood{' ' * 3_900}b",
+    ],
+)
+def test_a_line_of_ornaments_is_read_once(line: str) -> None:
+    """Not timed: what takes the cube of this would not come to an end within the time a test has."""
+    found = hypotheses_in("\n".join(["HYPOTHESIS 1 (likelihood: high): the list is empty", *[line] * 60]))
+    assert found[0].likelihood == "high"
+
+
 def test_a_diagnosis_is_never_verified() -> None:
     claim = WorkerResult(
         status=CallStatus.PASS, runner_output=three("high", "low", "low"), claims_verified=True

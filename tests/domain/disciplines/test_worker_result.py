@@ -119,3 +119,36 @@ def test_fields_are_cut_and_shown_as_they_are() -> None:
 )
 def test_any_answer_is_read(answer: str) -> None:
     assert isinstance(worker_result(answer, RED), str | WorkerResult)
+
+
+def test_fences_that_never_end_are_read_once() -> None:
+    """Not timed: what takes the square of this would not come to an end within the time a test has."""
+    for _ in range(20):
+        assert worker_result("x```\n" * (MOST_ANSWER // 5), RED) == "The worker's result is no JSON object."
+
+
+def test_the_second_block_may_be_the_result() -> None:
+    answer = f"```\n{{not JSON}}\n```\nNow:\n  ```json  \n{json.dumps(GOOD)}\n  ```"
+    assert worker_result(answer, RED) == read()
+
+
+@pytest.mark.parametrize(
+    ("said", "path"),
+    [
+        ("src/a b.py", "src/a b.py"),
+        ("./a.py", "./a.py"),
+        ("..a/b.py", "..a/b.py"),
+        ("calc.py:3", "calc.py:3"),
+        ("/etc/passwd", ""),
+        ("../../.ssh/id_rsa", ""),
+        ("a\\..\\..\\b", ""),
+        ("~/.ssh/id_rsa", ""),
+        ("C:\\a", ""),
+        ("file:///etc/passwd", ""),
+        (None, ""),
+    ],
+)
+def test_a_file_outside_of_the_project_is_not_named(said: str | None, path: str) -> None:
+    made = read(file_path=said)
+    assert isinstance(made, WorkerResult)
+    assert made.file_path == path

@@ -69,8 +69,16 @@ def wrong_change(changes: Sequence[Change], impl_path: str) -> str:
         change.status != "T" and (change.added or change.removed or change.binary or change.status in "RD")
         for change in of_it
     ):
-        return f"Nothing was changed in {visible(impl_path)}."
+        return f"{_kind_of(of_it) or 'Nothing was changed in'} {visible(impl_path)}."
     return ""
+
+
+def _kind_of(changes: Sequence[Change]) -> str:
+    """What was changed of a file whose text was not; empty for nothing."""
+    if any(change.status == "T" for change in changes):
+        return "It put a link, or something else that is no code, in the place of"
+    is_mode = any(change.status == "M" and change.old_mode != change.new_mode for change in changes)
+    return "It changed only the mode, and no line, of" if is_mode else ""
 
 
 def _differs(runs: Runs, seen: Seen) -> str:

@@ -6,9 +6,10 @@ Each directory on the way is opened by itself and followed through no link; a fi
 import contextlib
 import errno
 import os
+import re
 import secrets
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,10 +20,15 @@ from overlord.errors import Refused
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MODE, _EXECUTABLE_MODE = 0o666, 0o777
 _NAMED = 5
+_BESIDE = re.compile(rb"\.overlord-[0-9a-f]{16}")
 
 
 class NotAsItWas(Refused):
     """Files of the caller are not what the work began on."""
+
+
+class PartlyWritten(Refused):
+    """The rest could not be written, and not all of what was written could be put back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,25 +57,57 @@ class _Done:
 def apply(root: Path, changes: Sequence[FileChange], *, resumes: bool = False) -> None:
     """Write the changes. `resumes`: it was begun before and cut off, so that a file may also be as it is to become.
 
-    Raises NotAsItWas, with the files named, and Refused where something cannot be written; then every file is as it was.
+    Raises NotAsItWas, with the files named, and Refused where something cannot be written; then every file is as it was. PartlyWritten
+    names those that are not.
     """
     for change in changes:
         check_link(change)
     top = os.open(root, _DIRECTORY)
     try:
+        for change in changes:
+            _check_repository(top, change)
+        if resumes:
+            _clear_beside(top, changes)
         found = {change.path: _look(top, change, changes) for change in changes}
         differing = [change for change in changes if not _fits(change, found[change.path], resumes=resumes)]
         if differing:
-            names = ", ".join(change.shown for change in differing[:_NAMED])
-            more = f" and {len(differing) - _NAMED} more" if len(differing) > _NAMED else ""
             is_one = len(differing) == 1
             raise NotAsItWas(
-                f"{names}{more} {'is' if is_one else 'are'} not as when the call began; the patch is in the reply: look at it and apply it"
-                " yourself, or call again"
+                f"{named(differing)} {'is' if is_one else 'are'} not as when the call began; the patch is in the reply: look at it and apply"
+                " it yourself, or call again"
             )
         _write_all(top, changes, found)
     finally:
         os.close(top)
+
+
+def _check_repository(top: int, change: FileChange) -> None:
+    """Raises Refused for a path in another repository that lies in the checkout."""
+    parts = change.path.split(b"/")
+    for end in range(1, len(parts)):
+        with (
+            contextlib.suppress(OSError),
+            _parent(top, b"/".join([*parts[:end], b".git"])) as (directory, name),
+        ):
+            os.stat(name, dir_fd=directory, follow_symlinks=False)
+            raise Refused(
+                f"{change.shown} is in a repository of its own within the checkout, and nothing was changed"
+            )
+
+
+def _clear_beside(top: int, changes: Sequence[FileChange]) -> None:
+    """Remove what was written beside its place and cut off before it was renamed."""
+    for path in {change.path.rpartition(b"/")[0] + b"/" for change in changes}:
+        with contextlib.suppress(OSError), _parent(top, path.lstrip(b"/")) as (directory, _):
+            for name in os.listdir(directory):  # noqa: PTH208 - it has no path
+                if _BESIDE.fullmatch(os.fsencode(name)):
+                    os.unlink(name, dir_fd=directory)
+
+
+def named(changes: Sequence[FileChange]) -> str:
+    """The files of some changes, the first of them by name."""
+    names = ", ".join(change.shown for change in changes[:_NAMED])
+    return f"{names} and {len(changes) - _NAMED} more" if len(changes) > _NAMED else names
 
 
 def _fits(change: FileChange, found: "_Found | None", *, resumes: bool) -> bool:
@@ -87,14 +125,30 @@ def _write_all(top: int, changes: Sequence[FileChange], found: "dict[bytes, _Fou
             before = found[change.path]
             if _is_done(change, before):
                 continue
-            if _look(top, change, changes) != before:
-                raise NotAsItWas(
-                    f"{change.shown} was changed while the patch was written; the patch is in the reply"
-                )
+
+            def check(change: FileChange = change, before: "_Found | None" = before) -> None:
+                if _look(top, change, changes) != before:
+                    raise NotAsItWas(
+                        f"{change.shown} was changed while the patch was written; the patch is in the reply"
+                    )
+
+            check()
             done.replaced.append((change, before))
-            _put(top, change, before, done)
+            try:
+                _put(top, change, before, done, check)
+            except Refused:
+                done.replaced.pop()  # it is somebody else's now
+                raise
     except (OSError, Refused) as error:
-        _undo(top, done)
+        if isinstance(error, Refused):
+            why = str(error)
+        else:
+            why = f"{_path_of(done)} cannot be written: {error.strerror}"
+        if left := _undo(top, done, changes):
+            they = "it was" if len(left) == 1 else "they were"
+            raise PartlyWritten(
+                f"{why}; {named(left)} could not be put back as {they} before: look at what was written there. The patch is in the reply"
+            ) from None
         if isinstance(error, Refused):
             raise
         raise Refused(f"{_path_of(done)} cannot be written: {error.strerror}; nothing was changed") from None
@@ -108,23 +162,42 @@ def _path_of(done: _Done) -> str:
     return done.replaced[-1][0].shown if done.replaced else "the checkout"
 
 
-def _undo(top: int, done: _Done) -> None:
-    """Put back what was there, the last first."""
-    for change, before in reversed(done.replaced):
-        with contextlib.suppress(OSError):
-            if before is not None:
-                _make_parents(top, change.path, _Done())
-            with _parent(top, change.path) as (directory, name):
-                if before is None:
-                    os.unlink(name, dir_fd=directory)
-                else:
-                    _write(directory, name, before.content, is_link=before.is_link, mode=before.permissions)
+def _undo(top: int, done: _Done, changes: Sequence[FileChange]) -> list[FileChange]:
+    """Put back what was there: what was written goes first, then the directories made for it. What is not as it was after that."""
+    written = [item for item in reversed(done.replaced) if item[0].after is not None]
+    removed = [item for item in reversed(done.replaced) if item[0].after is None]
+    left = [change for change, before in written if not _is_put_back(top, change, before, changes)]
     for path in reversed(done.made):
         with contextlib.suppress(OSError), _parent(top, path) as (directory, name):
             os.rmdir(name, dir_fd=directory)
+    return left + [change for change, before in removed if not _is_put_back(top, change, before, changes)]
 
 
-def _put(top: int, change: FileChange, before: "_Found | None", done: _Done) -> None:
+def _is_put_back(
+    top: int, change: FileChange, before: "_Found | None", changes: Sequence[FileChange]
+) -> bool:
+    """Make one path what it was, unless somebody else has changed it since."""
+    try:
+        now = _look(top, change, changes)
+        if now == before:
+            return True
+        if (now is None) != (change.after is None) or (now is not None and now.content != change.content):
+            return False
+        if before is not None:
+            _make_parents(top, change.path, _Done())
+        with _parent(top, change.path) as (directory, name):
+            if before is None:
+                os.unlink(name, dir_fd=directory)
+            else:
+                _write(directory, name, before.content, is_link=before.is_link, mode=before.permissions)
+    except (OSError, Refused):
+        return False
+    return True
+
+
+def _put(
+    top: int, change: FileChange, before: "_Found | None", done: _Done, check: Callable[[], None]
+) -> None:
     """Make one path what it is to become."""
     if change.after is None:
         with _parent(top, change.path) as (directory, name):
@@ -140,6 +213,7 @@ def _put(top: int, change: FileChange, before: "_Found | None", done: _Done) -> 
             is_link=change.after.is_link,
             is_executable=change.after.mode == EXECUTABLE,
             mode=_permissions(before, change.after),
+            check=check,
         )
 
 
@@ -160,8 +234,9 @@ def _write(
     is_link: bool,
     mode: int | None,
     is_executable: bool = False,
+    check: Callable[[], None] = lambda: None,
 ) -> None:
-    """Write beside the place, then rename into it."""
+    """Write beside the place, then, if the check raises nothing, rename into it."""
     beside = b".overlord-%b" % secrets.token_hex(8).encode()
     try:
         if is_link:
@@ -175,8 +250,9 @@ def _write(
                 if mode is not None:
                     os.fchmod(file.fileno(), mode)
                 os.fsync(file.fileno())
+        check()
         os.rename(beside, name, src_dir_fd=directory, dst_dir_fd=directory)
-    except OSError:
+    except (OSError, Refused):
         with contextlib.suppress(OSError):
             os.unlink(beside, dir_fd=directory)
         raise

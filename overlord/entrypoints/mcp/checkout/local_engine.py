@@ -27,10 +27,10 @@ from overlord.entrypoints.local.screen import RunStatus, Spoken
 from overlord.entrypoints.local.work import going, moving
 from overlord.entrypoints.terminal.logs import conceal
 from overlord.entrypoints.terminal.watch import News
-from overlord.errors import Refused
+from overlord.errors import Refused, StoreError
 from overlord.settings.load import Settings
 from overlord.store import jobs, sessions
-from overlord.store.database import Database
+from overlord.store.database import Database, open_reader
 from overlord.store.disciplines import calls
 
 log = structlog.get_logger()
@@ -55,6 +55,8 @@ class LocalEngine:
     _task: asyncio.Task[None] | None = None
     _ends: asyncio.Event = field(default_factory=asyncio.Event)
     _starting: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _making: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while this process makes the database, or brings it up to this program."""
 
     async def ensure(self) -> None:
         """See to it that somebody works here: this process, or the one that holds the place. Raises what `overlord run` is told where
@@ -69,14 +71,23 @@ class LocalEngine:
                 await self._until_made()
 
     async def make_database(self) -> None:
-        """Have a database, where nobody has made one yet."""
-        if self.place.home.database.exists():
-            return
+        """Have a database of this program's, where nobody has made one yet or an older program did."""
+        async with self._making:
+            if await asyncio.to_thread(self._is_made):
+                return
+            try:
+                with self.place.locked():
+                    await (await Database.open(self.place.home.database, exclusive=True)).close()
+            except PlaceBusy:
+                await self._until_made()
+
+    def _is_made(self) -> bool:
+        """Whether the database can be read."""
         try:
-            with self.place.locked():
-                await (await Database.open(self.place.home.database, exclusive=True)).close()
-        except PlaceBusy:
-            await self._until_made()
+            open_reader(self.place.home.database).close()
+        except StoreError:
+            return False
+        return True
 
     async def close(self) -> None:
         """End. Calls that were cancelled end first; sessions of the others are left to be found again."""
@@ -133,8 +144,10 @@ class LocalEngine:
     @asynccontextmanager
     async def _session(self) -> AsyncIterator[LocalSession]:
         """A hold on the place, as `overlord run` has, that asks nobody and prints nothing. Raises PlaceBusy, Refused, StoreError."""
-        with self.place.locked():
-            await (await Database.open(self.place.home.database, exclusive=True)).close()
+        with contextlib.ExitStack() as stack:
+            async with self._making:
+                stack.enter_context(self.place.locked())
+                await (await Database.open(self.place.home.database, exclusive=True)).close()
             forge = EmbeddedForge(self.place.forge)
             forge.pulls_after = PULLS_AFTER
             try:
@@ -180,9 +193,9 @@ class LocalEngine:
             await running.watchers.wait(seen, timeout_s=min(LOOK_S, self.idle_s))
 
     async def _until_made(self) -> None:
-        """Wait for the database that another process makes now."""
+        """Wait for the database that another process makes now, or brings up to this program."""
         until = time.monotonic() + OTHERS_START_S
-        while not self.place.home.database.exists() and time.monotonic() < until:  # noqa: ASYNC110 - another process tells nobody
+        while not await asyncio.to_thread(self._is_made) and time.monotonic() < until:  # noqa: ASYNC110 - another process tells nobody
             await asyncio.sleep(0.05)
 
 

@@ -6,7 +6,8 @@ The words of the patch are not trusted with any path or mode: each is looked at 
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from itertools import dropwhile
+from pathlib import Path
 
 from overlord.adapters.git.command import git
 from overlord.adapters.git.content.reading import is_there
@@ -107,24 +108,29 @@ def _change(head: bytes, path: bytes) -> FileChange:
 
 def _check_path(change: FileChange) -> None:
     """No path leaves the checkout, and none is git's own, by whatever name a file system knows it."""
-    parts = change.path.split(b"/")
-    for part in parts:
-        folded = part.decode(errors="replace").casefold().rstrip(" .")
-        plain = "".join(char for char in folded if char.isprintable())
-        if part in {b"", b".", b".."} or plain in {".git", "git~1"} or (b"\\" in part and b".." in part):
+    for part in change.path.split(b"/"):
+        is_odd = part in {b"", b".", b".."} or (b"\\" in part and b".." in part)
+        if is_odd or _is_gits(part.decode(errors="replace")):
             raise Refused(f"{change.shown} is no path that a patch may write")
 
 
+def _is_gits(part: str) -> bool:
+    """Whether a file system may take a name for that of git's own directory."""
+    plain = "".join(char for char in part.casefold().rstrip(" .") if char.isprintable())
+    return plain in {".git", "git~1"}
+
+
 def check_link(change: FileChange) -> None:
-    """A link may only lead to something in the checkout. Raises Refused."""
+    """A link may only lead to something in the checkout, also by way of other links: what comes after one of them is never `..`. Raises
+    Refused."""
     if change.after is None or not change.after.is_link:
         return
-    target = PurePosixPath(change.content.decode(errors="surrogateescape"))
-    depth = change.path.count(b"/")
-    for part in target.parts:
-        depth += -1 if part == ".." else 0 if part == "." else 1
-        if depth < 0 or target.is_absolute() or part.casefold() == ".git":
-            raise Refused(f"{change.shown} would be a link that leads out of the checkout")
+    text = change.content.decode(errors="surrogateescape")
+    parts = [part for part in text.split("/") if part not in {"", "."}]
+    up = len(parts) - len(list(dropwhile(lambda part: part == "..", parts)))
+    leads_out = text.startswith("/") or up > change.path.count(b"/") or ".." in parts[up:]
+    if not text or "\0" in text or leads_out or any(map(_is_gits, parts)):
+        raise Refused(f"{change.shown} would be a link that may lead out of the checkout")
 
 
 async def _contents(mirror: Path, objects: list[str], environment: dict[str, str]) -> dict[str, bytes]:

@@ -33,7 +33,7 @@ class Snapshot:
     paths: frozenset[str]
     """Every file of it."""
     left_out: tuple[str, ...]
-    """Files that are not in it: they look like secrets."""
+    """Files that are not in it: they look like secrets, or a filter makes what git keeps of them."""
 
     def has_directory(self, directory: str) -> bool:
         """Whether a directory holds a file of it."""
@@ -51,7 +51,7 @@ class Snapshot:
             more = f" and {len(missing) - 5} more" if not hidden and len(missing) > 5 else ""
             if hidden:
                 raise Refused(
-                    f"{argument}: {names} looks like a secret and git does not track it, so no worker is shown it; add it to git if it is none"
+                    f"{argument}: {names} looks like a secret, or has a filter of git's, and git does not track it, so no worker is shown it; add it to git if it may be shown"
                 )
             within = f"{directory} of the checkout" if directory else "the checkout"
             raise Refused(

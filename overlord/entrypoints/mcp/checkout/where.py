@@ -52,7 +52,7 @@ class Where(Protocol):
         """See to it that somebody works on what is asked for. Raises OverlordError, with what is missing."""
 
     async def make_database(self) -> None:
-        """Have a database to write to."""
+        """Have a database of this program's, to read and to write to."""
 
     async def wait(self, timeout_s: float) -> None:
         """Return when something may have happened, or after a moment."""
@@ -102,6 +102,15 @@ def read(home: Home, act: Callable[[sqlite3.Connection], Result]) -> Result:
         return act(connection)
 
 
+async def read_at(at: Where, act: Callable[[sqlite3.Connection], Result]) -> Result:
+    """The same, beside somebody who may just begin to work there: a database that is being made, or is an older program's, is waited for."""
+    try:
+        return await asyncio.to_thread(read, at.home, act)
+    except StoreError:
+        await at.make_database()
+    return await asyncio.to_thread(read, at.home, act)
+
+
 def write(home: Home, point: Failpoint, act: Callable[[sqlite3.Connection], Result]) -> Result:
     """One transaction, after which whoever works there is woken."""
     result = write_from_command(home.database, point, act)
@@ -115,7 +124,12 @@ async def changed(home: Home, timeout_s: float) -> None:
     if not home.database.exists():
         await asyncio.sleep(min(timeout_s, POLL_S))
         return
-    with closing(open_reader(home.database)) as connection:
+    try:
+        reader = open_reader(home.database)
+    except StoreError:  # it is being made
+        await asyncio.sleep(min(timeout_s, POLL_S))
+        return
+    with closing(reader) as connection:
         seen = _version(connection)
         while (left_s := until - time.monotonic()) > 0 and _version(connection) == seen:  # noqa: ASYNC110 - another process tells nobody
             await asyncio.sleep(min(left_s, POLL_S))
@@ -207,7 +221,7 @@ class LocalHome:
         await self.engine.make_database()
 
     async def wait(self, timeout_s: float) -> None:
-        if await asyncio.to_thread(read, self.home, lambda c: bool(calls.open_calls(c, self.space))):
+        if await read_at(self, lambda c: bool(calls.open_calls(c, self.space))):
             await self.engine.ensure()
         running = self._engine.running if self._engine is not None else None
         if running is None:

@@ -2,7 +2,7 @@
 
 Nothing of the user's is run or written: git is asked for two lists, and the files are read by us. Contents are hashed once and known
 again by their times. What a filter makes (Git LFS, encryption) is as the index has it: a filter is a program, and what it hides is
-not shown.
+not shown. So is what the user told git not to look at (`git update-index --skip-worktree`, `--assume-unchanged`).
 """
 
 import contextlib
@@ -10,7 +10,7 @@ import json
 import os
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha1
 from pathlib import Path
@@ -48,15 +48,15 @@ class WorkingTree:
 
     files: Mapping[bytes, TreeFile]
     left_out: tuple[str, ...] = ()
-    """What is not tracked and not shown: it looks like a secret, or is a repository of its own."""
+    """What is not tracked and not shown: it looks like a secret, has a filter, or is a repository of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tracked:
     mode: str
     object: str
-    is_skipped: bool
-    """Left out of a sparse checkout."""
+    is_as_committed: bool
+    """Git does not look at the file: it is left out of a sparse checkout, or the user said so."""
 
 
 @dataclass(slots=True)
@@ -92,18 +92,20 @@ class Hashes:
 
 
 async def listed(own: Checkout) -> tuple[dict[bytes, _Tracked], list[bytes], frozenset[bytes]]:
-    """What git tracks, what it does not track and does not ignore, and which of the first a filter makes."""
+    """What git tracks, what it does not track and does not ignore, and of which of both a filter makes what git keeps."""
     assert own.root is not None, "a server's checkout has files"
-    settings = {**QUIET, **await _users_ignored(own)}
+    excludes = await _users_file(own, "core.excludesFile", "ignore")
+    settings = {**QUIET, **excludes}
     where = {"GIT_WORK_TREE": str(own.root)}
-    tracked_words = ("--no-optional-locks", "ls-files", "-z", "-t", "--stage")
+    tracked_words = ("--no-optional-locks", "ls-files", "-z", "-v", "--stage")
     output = await git(own.git_dir, *tracked_words, settings=settings, environment=where, directory=own.root)
     tracked: dict[bytes, _Tracked] = {}
     for line in output.split(b"\0")[:-1]:
         head, _, path = line.partition(b"\t")
         tag, mode, oid, stage = head.decode().split()
         if stage == "0" or path not in tracked:  # a conflict has one entry for each side
-            tracked[path] = _Tracked(mode=mode, object=oid, is_skipped=tag == "S")
+            is_as_committed = tag.islower() or tag == "S"
+            tracked[path] = _Tracked(mode=mode, object=oid, is_as_committed=is_as_committed)
     others_words = ("--no-optional-locks", "ls-files", "-z", "--others", "--exclude-standard")
     others = await git(
         own.git_dir,
@@ -113,34 +115,36 @@ async def listed(own: Checkout) -> tuple[dict[bytes, _Tracked], list[bytes], fro
         directory=own.root,
         limit_bytes=MOST_LISTED_BYTES,
     )
-    return tracked, others.split(b"\0")[:-1], await _filtered(own, tracked)
+    found = others.split(b"\0")[:-1]
+    return tracked, found, await _filtered(own, (*tracked, *found))
 
 
-async def _users_ignored(own: Checkout) -> dict[str, str]:
-    """The file of what this user ignores in every repository; git does not read their configuration here."""
+async def _users_file(own: Checkout, key: str, usual: str) -> dict[str, str]:
+    """The setting for a file that this user has for every repository; git does not read their configuration here."""
     home = os.environ.get("HOME", "")
     asked = {name: os.environ[name] for name in ("XDG_CONFIG_HOME",) if name in os.environ} | {"HOME": home}
     file = ""
     with contextlib.suppress(GitFailed):
-        words = ("config", "--global", "--type=path", "--get", "core.excludesFile")
+        words = ("config", "--global", "--type=path", "--get", key)
         asked["GIT_CONFIG_GLOBAL"] = str(Path(home) / ".gitconfig")
         file = (await git(own.git_dir, *words, environment=asked)).decode(errors="surrogateescape").strip()
-    standard = Path(os.environ.get("XDG_CONFIG_HOME") or Path(home) / ".config") / "git" / "ignore"
+    standard = Path(os.environ.get("XDG_CONFIG_HOME") or Path(home) / ".config") / "git" / usual
     if not file and home and standard.is_file():
         file = str(standard)
-    return {"core.excludesFile": file} if file else {}
+    return {key: file} if file else {}
 
 
-async def _filtered(own: Checkout, tracked: Mapping[bytes, _Tracked]) -> frozenset[bytes]:
+async def _filtered(own: Checkout, paths: Sequence[bytes]) -> frozenset[bytes]:
     """Paths whose content in git is made by a filter."""
     words = ("check-attr", "-z", "--stdin", "filter")
     output = await git(
         own.git_dir,
         *words,
-        settings=QUIET,
+        settings={**QUIET, **await _users_file(own, "core.attributesFile", "attributes")},
         environment={"GIT_WORK_TREE": str(own.root)},
         directory=own.root,
-        stdin=b"".join(path + b"\0" for path in tracked),
+        stdin=b"".join(path + b"\0" for path in paths),
+        has_attributes=True,
     )
     fields = output.split(b"\0")[:-1]
     answers = zip(fields[::3], fields[2::3], strict=True)
@@ -160,23 +164,23 @@ def read(
     reader = _Reader(root=own.root, hashes=hashes, bytes_left=MOST_NEW_BYTES)
     files: dict[bytes, TreeFile] = {}
     for path, entry in tracked.items():
-        if entry.mode == GITLINK or path in filtered:
+        if entry.mode == GITLINK or path in filtered or entry.is_as_committed:
             files[path] = TreeFile(mode=entry.mode, object=entry.object)
         elif (found := reader.file(path, entry.object)) is not None:
             files[path] = found
-        elif entry.is_skipped:
-            files[path] = TreeFile(mode=entry.mode, object=entry.object)
-    left_out = list(_take_others(reader, others, files))
+    left_out = list(_take_others(reader, others, filtered, files))
     hashes.save()
     return WorkingTree(files=files, left_out=tuple(left_out))
 
 
-def _take_others(reader: "_Reader", others: list[bytes], files: dict[bytes, TreeFile]) -> Iterator[str]:
+def _take_others(
+    reader: "_Reader", others: list[bytes], filtered: frozenset[bytes], files: dict[bytes, TreeFile]
+) -> Iterator[str]:
     """Add what is not tracked; what is left out of it."""
     taken = 0
     for path in others:
         name = path.decode(errors="surrogateescape")
-        if path.endswith(b"/") or has_secret_name(name):
+        if path.endswith(b"/") or path in filtered or has_secret_name(name):
             yield name
             continue
         found = reader.file(path, "")

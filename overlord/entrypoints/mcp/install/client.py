@@ -145,7 +145,7 @@ _CLIENTS = (
         project=".mcp.json",
         user=lambda environment: _named(environment, "CLAUDE_CONFIG_DIR") / ".claude.json",
         entry=_claude,
-        after="Claude Code asks once whether a project's servers may be used; `/mcp` shows them.",
+        after="`/mcp` shows it in Claude Code, which asks once whether the servers of a checkout may be used.",
     ),
     Client(
         name=ClientName.CODEX,
@@ -155,7 +155,7 @@ _CLIENTS = (
         user=lambda environment: _named(environment, "CODEX_HOME", ".codex") / "config.toml",
         entry=_codex,
         is_toml=True,
-        after="Codex reads a project's file only in a project that is trusted; `/mcp` shows its servers.",
+        after="`/mcp` shows it in Codex, which reads a checkout's file only where you trust the checkout.",
     ),
     Client(
         name=ClientName.CURSOR,

@@ -26,6 +26,7 @@ TITLES = {
     "refused": "Not done",
     "key-used": "Idempotency key used",
     "too-long": "Too long",
+    "too-slow": "Too slow",
     "too-many-tries": "Too many tries",
     "unavailable": "Not now",
     "outside": "Something outside failed",
