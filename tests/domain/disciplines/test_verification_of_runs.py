@@ -185,7 +185,7 @@ def test_first_tests_of_a_project_are_red_too() -> None:
 
 
 def test_a_test_that_was_red_and_is_written_anew_is_red() -> None:
-    old, new = b"def test_new():\n    assert 1 == 2\n", b"def test_new():\n    assert 1 == 3\n"
+    old, new = b"def test_new():\n    assert half(4) == 2\n", b"def test_new():\n    assert half(4) == 3\n"
     red, changes = case("test_new", said=ASSERTED), [Change(path="test_new.py", status="M")]
     report = CheckReport(steps=(named("baseline", ran(red)), named("tests", ran(red))))
 
@@ -203,6 +203,61 @@ def test_a_test_that_was_red_and_is_written_anew_is_red() -> None:
     assert judge(RED, seen(old + b"\n\ndef test_b():\n    assert True\n")).code == "wrong_test"
     wanted = needed(RED, Seen(result=PASSED, changes=changes))
     assert (wanted.base, wanted.head) == (frozenset({"test_new.py"}), frozenset({"test_new.py"}))
+
+
+@pytest.mark.parametrize(
+    ("body", "is_red"),
+    [
+        ("assert False", False),
+        ("assert 1 == 2", False),
+        ("assert not True, 'to do'", False),
+        ("pytest.fail('to do')", False),
+        ("raise AssertionError", False),
+        ("assert half(3) == 2", True),
+        ("assert hasattr(calc, 'half')", True),
+        ("if not hasattr(calc, 'half'):\n        pytest.fail('it is not there')", True),
+        ("if half(3) != 2:\n        raise AssertionError", True),
+        ("assert False\n    assert half(3) == 2", True),
+    ],
+)
+@pytest.mark.parametrize("by_report", [True, False])
+def test_a_test_that_fails_whatever_the_code_does_is_not_red(
+    body: str, *, is_red: bool, by_report: bool
+) -> None:
+    content = f"import calc\n\n\ndef test_new():\n    {body}\n".encode()
+    head = ran(case("test_new", said=ASSERTED)) if by_report else printed(1, "test_new.py\nAssertionError\n")
+    arguments = ARGUMENTS if by_report else {**ARGUMENTS, "test_cmd": "./check"}
+    base = ran(OLD_GREEN) if by_report else printed(0, "")
+    seen = Seen(
+        result=PASSED,
+        changes=[TEST],
+        ending=EXITED,
+        report=CheckReport(steps=(named("baseline", base), named("tests", head))),
+        head={"test_new.py": content},
+        arguments=arguments,
+    )
+    made = judge(RED, seen)
+    assert (made.verified, made.code) == ((True, "assertion") if is_red else (False, "wrong_test"))
+    assert is_red or made.why.startswith("test_new fails whatever the code does")
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        (
+            "AssertionError: printed by the file itself\n",
+            "1 ran before, and with this change none is counted",
+        ),
+        ("AssertionError: printed\nRan 2 tests in 0.1s\n\nOK\n", "The runner counts no failed test"),
+        ("AssertionError: 1 != 2\nRan 2 tests in 0.1s\n\nFAILED (failures=1)\n", "Red for an assertion"),
+    ],
+)
+def test_words_of_a_failure_are_no_failed_test(output: str, said: str) -> None:
+    arguments = {**ARGUMENTS, "test_cmd": "python -m unittest"}
+    before = printed(0, "Ran 1 test in 0.1s\n\nOK\n")
+    made = judged(RED, [TEST], before, printed(1, f"test_new.py\n{output}"), arguments=arguments)
+    assert made.code == ("assertion" if said.startswith("Red") else "unclear")
+    assert said in made.why
 
 
 def test_an_output_counts_only_where_no_report_was_to_be_written() -> None:
@@ -304,6 +359,60 @@ def test_green_by_exit_codes(
     arguments = {"test_path": "test_new.go", "test_cmd": "go test ./..."}
     made = judged(GREEN, changes, base, head, restored, arguments=arguments)
     assert made.verified is is_verified, made.why
+
+
+def counting(exit_code: int, said: str) -> StepResult:
+    return printed(exit_code, f"test_new.py\n{said}\n")
+
+
+ENDED_EARLY = counting(0, "")
+UNIT_RED = counting(1, "AssertionError: 1 != 2\nRan 2 tests in 0.1s\n\nFAILED (failures=1)")
+UNIT_GREEN = counting(0, "Ran 2 tests in 0.1s\n\nOK")
+UNIT_FEWER = counting(0, "Ran 1 test in 0.1s\n\nOK")
+
+
+@pytest.mark.parametrize(
+    ("restored", "head", "said"),
+    [
+        (None, UNIT_GREEN, "by the exit code and the output alone, which counts 2 as passed."),
+        (None, ENDED_EARLY, "2 tests ran before, and with this change not one test is counted as passed"),
+        (None, UNIT_FEWER, "2 tests ran before, and with this change 1 passed, though the exit code is 0"),
+        (ENDED_EARLY, UNIT_GREEN, "(exit code 0). 2 tests ran before, and with this change not one"),
+        (UNIT_GREEN, UNIT_FEWER, "with this change 1 passed"),
+    ],
+)
+@pytest.mark.parametrize("discipline", [GREEN, REFACTOR])
+def test_a_run_that_ends_early_shows_nothing(
+    discipline: DisciplineName, restored: StepResult | None, head: StepResult, said: str
+) -> None:
+    """Such as one of code that calls `os._exit(0)` when it is imported."""
+    changes = [CODE, *([Change(path="setup.cfg", status="M", added=1)] if restored else [])]
+    base = UNIT_RED if discipline is GREEN else UNIT_GREEN
+    arguments = {**ARGUMENTS, "test_cmd": "python -m unittest"}
+    made = judged(discipline, changes, base, head, restored, arguments=arguments)
+    assert made.verified is (head is UNIT_GREEN and restored is None)
+    assert said in made.why
+
+
+@pytest.mark.parametrize("discipline", [GREEN, REFACTOR])
+def test_where_no_test_is_counted_the_exit_code_alone_judges_and_that_is_told(
+    discipline: DisciplineName,
+) -> None:
+    base = counting(1, "AssertionError: 1 != 2") if discipline is GREEN else counting(0, "it works")
+    arguments = {**ARGUMENTS, "test_cmd": "./check"}
+    made = judged(discipline, [CODE], base, counting(0, "it works"), arguments=arguments)
+    assert made.verified
+    assert made.why.endswith("judged by the exit code alone: the output tells no number of tests.")
+
+
+@pytest.mark.parametrize("discipline", [GREEN, REFACTOR])
+def test_a_command_that_was_not_run_shows_nothing(discipline: DisciplineName) -> None:
+    base = counting(1, "AssertionError: 1 != 2") if discipline is GREEN else counting(0, "it works")
+    arguments = {**ARGUMENTS, "test_cmd": "./check"}
+    nothing = StepResult(name="tests", outcome=StepOutcome.NOTHING_TO_RUN)
+    made = judged(discipline, [CODE], base, nothing, arguments=arguments)
+    assert not made.verified
+    assert "Nothing was run." in made.why
 
 
 # Refactor

@@ -3,6 +3,7 @@
 One form for every language, made by `testcode_python`, `testcode_script` and `testcode_go`, compared by `testcode_compare`.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
@@ -80,6 +81,23 @@ class TestCode:
     def proves(self) -> bool:
         """Whether something is asserted that the code could fail, and reached."""
         return any(one.strength > Strength.NOTHING and not one.suspensions for one in self.asserts)
+
+    @property
+    def asserts_constants(self) -> bool:
+        """Whether it ends the same whatever the code does: it asserts constants, or says that it fails, and nothing leads past that."""
+        if not self.asserts:
+            return bool(_RAISES.search(self.text)) and not _BRANCHES.search(self.text)
+        for one in self.asserts:
+            is_fail = _FAILS.fullmatch(one.text) is not None and not _BRANCHES.search(self.text)
+            if one.strength > Strength.NOTHING and not is_fail and not _CONSTANT.fullmatch(one.text):
+                return False
+        return True
+
+
+_CONSTANT = re.compile(r"(?:not )*(?:True|False|None|\d+|'[^']*'|\"[^\"]*\")")
+_FAILS = re.compile(r"fails|(?:pytest|self) \. fail \(.*\)", re.DOTALL)
+_RAISES = re.compile(r"\braise AssertionError\b")
+_BRANCHES = re.compile(r"\b(?:if|try|except|for|while|with|match|case|switch|select|and|or)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,13 +9,14 @@ from overlord.domain.changes.paths import is_test_configuration, is_test_path
 from overlord.domain.checks.testruns.comparison import compare
 from overlord.domain.checks.testruns.judge import BASE_TESTS_STEP, BASELINE_STEP, TESTS_STEP
 from overlord.domain.checks.testruns.junit import Case
-from overlord.domain.checks.testruns.red_output import RedCode, told_by
+from overlord.domain.checks.testruns.red_output import RedCode
 from overlord.domain.checks.testruns.red_run import RedQuestion, named, red_run
 from overlord.domain.checks.testruns.run import Run, Runs, is_controlled, is_in
 from overlord.domain.disciplines.call import Verification
 from overlord.domain.disciplines.verification.runs import (
     Asked,
     base_on_head,
+    by_counts,
     checks_for,
     command_files,
     compared_runs,
@@ -23,6 +24,7 @@ from overlord.domain.disciplines.verification.runs import (
     no_report,
     run_of,
     shown,
+    why_not_passed,
 )
 from overlord.domain.disciplines.verification.seen import Plan, Seen
 from overlord.domain.text.plain import count, visible
@@ -122,14 +124,11 @@ def _by_exit_codes(
     for step in (restored, head):
         if step is None:
             continue
-        told = told_by(step.exit_code or 0, step.output)
-        if told.code is not RedCode.PASSED:
+        if why := why_not_passed(base, step):
             which = "as they were written" if step is restored else "with this change"
-            said = f"The tests do not pass {which} (exit code {step.exit_code}). {told.line}".strip()
+            said = f"The tests do not pass {which} (exit code {step.exit_code}). {why}".strip()
             return Verification(verified=False, why=visible(said), output=shown(step))
-    said = (
-        "The tests failed for an assertion before and pass now, judged by the exit code and the output alone."
-    )
+    said = f"The tests failed for an assertion before and pass now, judged {by_counts(head)}."
     return Verification(verified=True, why=f"{said}{_of_tests(seen)}", output=shown(restored or head))
 
 

@@ -6,11 +6,15 @@ The tests are run without the change too: what fails there as well is not this c
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from minion.protocol import StepResult
 from overlord.domain.changes.paths import is_test_configuration, is_test_path
 from overlord.domain.checks.testcode.compare import read_tests
 from overlord.domain.checks.testruns.judge import BASELINE_STEP, TESTS_STEP
+from overlord.domain.checks.testruns.junit import Case
+from overlord.domain.checks.testruns.output_counts import why_not_failing
 from overlord.domain.checks.testruns.red_output import RedCode
 from overlord.domain.checks.testruns.red_run import RedQuestion, RedRun, red_run
+from overlord.domain.checks.testruns.run import bare_name
 from overlord.domain.disciplines.call import Verification
 from overlord.domain.disciplines.verification.runs import (
     Asked,
@@ -73,6 +77,8 @@ def judge_red_call(seen: Seen) -> Verification:
         },
     )
     made = red_run(head, question)
+    if made.code is RedCode.ASSERTION:
+        made = _held(seen, made, base, head)
     if made.code in _TOLD_BY_OUTPUT and not made.by_report and not is_by_exit_code(seen, head):
         made = RedRun(code=RedCode.UNCLEAR, why=no_report(head))
     return Verification(
@@ -81,6 +87,30 @@ def judge_red_call(seen: Seen) -> Verification:
         code=made.code,
         output=made.cases[0].message if made.cases and made.cases[0].message else shown(head),
     )
+
+
+def _held(seen: Seen, made: RedRun, base: StepResult, head: StepResult) -> RedRun:
+    """A red run as it is, or why it is none: no test is counted as failed, or it would fail whatever the code did."""
+    if not made.by_report and (why := why_not_failing(base.output, head.output)):
+        return replace(made, code=RedCode.UNCLEAR, why=why)
+    if constant := _constant(seen, made.cases):
+        why = f"{visible(constant)} fails whatever the code does: nothing of the code is in what it asserts."
+        return replace(made, code=RedCode.WRONG_TEST, why=why)
+    return made
+
+
+def _constant(seen: Seen, cases: Sequence[Case]) -> str:
+    """The first of the tests that fail, or without a report of those that were written, where nothing of the code is in any of them."""
+    codes = [
+        code for path, content in seen.head.items() for code in (read_tests(path, content) or {}).values()
+    ]
+    written = set(_rewritten(seen))
+    names = {bare_name(case) for case in cases} or {
+        code.bare_name for code in codes if code.is_test and code.bare_name in written
+    }
+    held = [code for code in codes if code.bare_name in names]
+    is_constant = all(code.asserts_constants for code in held) and names == {code.bare_name for code in held}
+    return min(names, default="") if is_constant else ""
 
 
 def wrong_change(changes: Sequence[Change], wanted: str) -> str:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from minion.protocol import StepResult
 from overlord.domain.changes.paths import is_test_path
-from overlord.domain.checks.testruns.red_output import RedCode, told_by
 from overlord.domain.checks.testruns.red_run import named
 from overlord.domain.checks.testruns.run import Runs, read_run
 from overlord.domain.disciplines.call import Verification
@@ -12,10 +11,12 @@ from overlord.domain.disciplines.verification.green import not_kept, runs_of
 from overlord.domain.disciplines.verification.runs import (
     Asked,
     base_on_head,
+    by_counts,
     compared_runs,
     is_by_exit_code,
     no_report,
     shown,
+    why_not_passed,
 )
 from overlord.domain.disciplines.verification.seen import Plan, Seen, within
 from overlord.domain.scope.check import Change
@@ -100,13 +101,13 @@ def _differs(runs: Runs, seen: Seen) -> str:
 def _by_exit_codes(base: StepResult, restored: StepResult | None, head: StepResult) -> Verification:
     """A command that says nothing but yes or no of the tests as a whole."""
     for step in (base, *((restored,) if restored else ()), head):
-        told = told_by(step.exit_code or 0, step.output)
-        if told.code is RedCode.PASSED:
+        why = why_not_passed(base, step)
+        if not why:
             continue
         if step is base:
-            said = f"The tests were not green before (exit code {step.exit_code}). {told.line}"
+            said = f"The tests were not green before (exit code {step.exit_code}). {why}"
         else:
-            said = f"The tests do not pass with this change (exit code {step.exit_code}). {told.line}"
+            said = f"The tests do not pass with this change (exit code {step.exit_code}). {why}"
         return Verification(verified=False, why=visible(said.strip()), output=shown(step))
-    said = "The tests pass before and after, judged by the exit code and the output alone."
+    said = f"The tests pass before and after, judged {by_counts(head)}."
     return Verification(verified=True, why=said, output=shown(head))

@@ -17,6 +17,8 @@ from overlord.domain.checks.testruns.judge import (
     plan_tests,
     read_runs,
 )
+from overlord.domain.checks.testruns.output_counts import total, why_fewer
+from overlord.domain.checks.testruns.red_output import RedCode, told_by
 from overlord.domain.checks.testruns.red_run import why_not_run
 from overlord.domain.checks.testruns.report import why_unread
 from overlord.domain.checks.testruns.run import RERUNS, Runs
@@ -131,6 +133,25 @@ def is_by_exit_code(seen: Seen, step: StepResult) -> bool:
     checks = checks_for(seen.arguments, seen.checks)
     command = checks.tests if checks is not None else None
     return command is not None and (command.by_exit_code or (command.is_own_report and not step.junit))
+
+
+def why_not_passed(base: StepResult, step: StepResult) -> str:
+    """Why a run that left no report does not show that the tests pass, as a sentence: by its exit code, what it prints, and the number
+    of tests that ran at base. Empty where it does."""
+    if step.outcome is not StepOutcome.RAN or step.exit_code is None:
+        return "Nothing was run."
+    told = told_by(step.exit_code, step.output)
+    if told.code is not RedCode.PASSED:
+        return told.line or "What is printed does not tell why."
+    return why_fewer(base.output, step.output) if step is not base else ""
+
+
+def by_counts(step: StepResult) -> str:
+    """By what a run without a report was judged."""
+    ran = total(step.output)
+    if not ran:
+        return "by the exit code alone: the output tells no number of tests"
+    return f"by the exit code and the output alone, which counts {ran} as passed"
 
 
 def no_report(step: StepResult) -> str:
