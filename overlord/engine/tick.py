@@ -344,7 +344,8 @@ class Tick:
             log.warning("step_put_off", trouble=trouble)
         if job_id is None or (before is not None and before.trouble == trouble):
             return Progress.MOVED
-        note = partial(_note_trouble, job_id=job_id, trouble=trouble, at=self._parts.clock.now())
+        at = self._parts.clock.now()
+        note = partial(_note_trouble, job_id=job_id, trouble=trouble, failures=failures, at=at)
         try:
             await self._parts.database.write(Failpoint.TROUBLE_NOTED, note)
         except sqlite3.DatabaseError:
@@ -373,8 +374,11 @@ def _expire(connection: sqlite3.Connection, *, job_id: JobId, at: datetime) -> N
     jobs.move(connection, job_id, EventName.LIFETIME_EXCEEDED, at=at, reason=reason)
 
 
-def _note_trouble(connection: sqlite3.Connection, *, job_id: JobId, trouble: str, at: datetime) -> None:
-    data: dict[str, Json] = {"trouble": trouble}
+def _note_trouble(
+    connection: sqlite3.Connection, *, job_id: JobId, trouble: str, failures: int, at: datetime
+) -> None:
+    """`failures` in a row: 1 where what was done before went well."""
+    data: dict[str, Json] = {"trouble": trouble, "failures": failures}
     job = jobs.get(connection, job_id)
     # What a job in people's hands waits for is more to them than that a label could not be set.
     is_ours = job.state in projection.UNDER_WAY

@@ -5,13 +5,16 @@ from dataclasses import dataclass
 
 from overlord.command_ref import CommandRef, hint
 from overlord.domain.budgets.budget import Cost
+from overlord.domain.disciplines.call import Call
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job, JobState
 from overlord.domain.session import Session
+from overlord.domain.text.plain import plain_line
 from overlord.errors import NotFound
 from overlord.home import Home
 from overlord.store import evidence, jobs, sessions
 from overlord.store.budgets import costs
+from overlord.store.disciplines import calls
 from overlord.store.evidence import EvidenceFile, EvidenceStore
 
 
@@ -77,7 +80,8 @@ def is_at_rest(job: Job, live: Session | None) -> bool:
 
 
 def change_of(connection: sqlite3.Connection, job_id: int, session: str = "") -> Change:
-    """What a job has come to, or what it was after a session; also what did not pass. Raises NotFound where nothing was changed."""
+    """What a job has come to, or what it was after a session; also what did not pass. Raises NotFound where nothing was changed, and
+    for a call of a discipline that hands nothing back: what is kept from whoever called is not to be had here either."""
     job = jobs.get(connection, job_id)
     ran = sessions_of(connection, job_id, session)
     heads = [item.taken_sha for item in ran if item.taken_sha] if session else [job.head_sha]
@@ -86,4 +90,15 @@ def change_of(connection: sqlite3.Connection, job_id: int, session: str = "") ->
     if not head or not job.base_sha or head == job.base_sha:
         shows = hint(CommandRef("job transcript", (str(job_id),)), " shows what it did")
         raise NotFound(f"{whose} has changed nothing", hint=shows)
+    if (call := calls.of_job(connection, job)) is not None and not call.patch:
+        raise NotFound(_held_back(connection, call))
     return Change(base=job.base_sha, head=Sha(head), session=session)
+
+
+def _held_back(connection: sqlite3.Connection, call: Call) -> str:
+    if call.result is not None:
+        return f"the change of call {call.ref} is kept back. {plain_line(call.result.why, limit=300)}".rstrip(
+            "."
+        )
+    ending = calls.ending_of(connection, call) or "has not ended"
+    return f"call {call.ref} {ending}: its change is handed back with its result"

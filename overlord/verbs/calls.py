@@ -96,7 +96,8 @@ def append_history(
     actor: str,
     at: datetime,
 ) -> HistoryEntry:
-    """Add what a caller says to a session's history; it counts as said, and never as verified. Raises Refused for a phase there is none of."""
+    """Add what a caller says to a session's history; it counts as said, and never as verified. Raises Refused for a phase there is none
+    of, and where the session is full."""
     try:
         known = check_phase(phase)
     except ValueError as error:

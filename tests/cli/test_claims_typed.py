@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,12 @@ import pytest
 
 from minion.protocol import CheckStep, StepOutcome, StepResult, Tree
 from overlord.domain.disciplines.call import Call
+from overlord.domain.disciplines.catalog import DisciplineName
 from overlord.domain.text.json_text import json_text
 from overlord.store import evidence
 from overlord.store.disciplines import calls
 from overlord.store.evidence import EvidenceFile, EvidenceStore
-from tests.called_rows import VERIFIED, ended_call, open_call
+from tests.called_rows import RED, VERIFIED, ended_call, open_call
 from tests.cli.conftest import Filled, Overlord
 from tests.records import later
 
@@ -72,11 +74,15 @@ def keep(connection: sqlite3.Connection, files: EvidenceStore, call: Call, kind:
     return digest
 
 
-def call_of(story: Story, base: str, head: str, *steps: tuple[CheckStep, int]) -> Callable[..., None]:
+def call_of(
+    story: Story, discipline: DisciplineName, commits: tuple[str, str], *steps: tuple[CheckStep, int]
+) -> Callable[..., None]:
     """What the engine leaves of a call that changed one commit's files into another's."""
+    base, head = commits
 
     def write(connection: sqlite3.Connection, files: EvidenceStore) -> None:
-        call = open_call(connection)
+        arguments = {**RED, "test_cmd": " ".join(COMMAND)}
+        call = open_call(connection, discipline=discipline, arguments=arguments)
         result = replace(VERIFIED, base_tree=story.tree(base), head_tree=story.tree(head))
         runs = [StepResult(name=step.name, outcome=StepOutcome.RAN, exit_code=code) for step, code in steps]
         said: dict[str, Any] = {
@@ -101,13 +107,12 @@ def call_of(story: Story, base: str, head: str, *steps: tuple[CheckStep, int]) -
 @pytest.fixture
 def claims(story: Story, overlord: Overlord, filled: Filled, tmp_path: Path) -> list[str]:
     """Files with the claims of both calls."""
-    head, before = (
-        CheckStep(name="head", command=COMMAND),
-        CheckStep(name="base", tree=Tree.BASE, command=COMMAND),
+    after, before = (
+        CheckStep(name="tests", command=COMMAND),
+        CheckStep(name="baseline", tree=Tree.BASE, command=COMMAND),
     )
-    without = CheckStep(name="without", command=COMMAND, restore=("calc.py",))
-    red = call_of(story, story.start, story.red, (head, 1))
-    green = call_of(story, story.red, story.green, (before, 1), (head, 0), (without, 1))
+    red = call_of(story, DisciplineName.TDD_RED, (story.start, story.red), (before, 2), (after, 1))
+    green = call_of(story, DisciplineName.TDD_GREEN, (story.red, story.green), (before, 1), (after, 0))
 
     home = filled(lambda connection: None)
     files = EvidenceStore(home.evidence)
@@ -183,7 +188,10 @@ def test_what_was_changed_since_is_found(overlord: Overlord, claims: list[str], 
 def test_a_commit_holds_what_was_written(overlord: Overlord, story: Story, claims: list[str]) -> None:
     place = ("--checkout", str(story.root))
     said = overlord("call", "verify", *claims, *place, "--commit", story.green)
-    assert said.code == 0 and "is the one that c3 left, file by file" in said.out
+    assert (
+        said.code == 0
+        and f"c3: The tree of {story.green[:12]} is the one that it left, file by file." in said.out
+    )
     (story.root / "README.md").write_text("More.\n")
     story.git("add", "--all")
     story.git("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "more")
@@ -198,7 +206,13 @@ def test_recorded_commands_are_run_again(overlord: Overlord, story: Story, claim
     words = ("call", "verify", *claims, "--checkout", str(story.root), "--commit", story.green, "--rerun")
     said = overlord(*words)
     assert said.code == 5 and "python3 test_calc.py" in said.out and "add --yes" in said.err
+    assert "that text is the claims' own:\n  calc.py\n" in said.out, (
+        "what is put back is named before it is run"
+    )
+    assert "  test_calc.py" in said.out.splitlines()
     said = overlord(*words, "--yes")
+    assert said.code == 5 and "add --trust-claims" in said.err and not said.out
+    said = overlord(*words, "--yes", "--trust-claims")
     assert said.code == 0, said.out
     assert "c3: `python3 test_calc.py` on the files after it ended with 0, as was recorded." in said.out
     assert "c3: `python3 test_calc.py` on the files before it ended with 1, as was recorded." in said.out
@@ -206,17 +220,91 @@ def test_recorded_commands_are_run_again(overlord: Overlord, story: Story, claim
     assert story.git("status", "--porcelain") == ""
 
 
+def test_a_claim_of_ones_own_is_run_again_with_yes(
+    overlord: Overlord, story: Story, claims: list[str]
+) -> None:
+    del claims
+    said = overlord(
+        "call",
+        "verify",
+        "c1",
+        "c3",
+        "--checkout",
+        str(story.root),
+        "--commit",
+        story.green,
+        "--rerun",
+        "--yes",
+    )
+    assert said.code == 0, said.out + said.err
+
+
 def test_a_command_that_ends_otherwise_is_told(overlord: Overlord, story: Story, claims: list[str]) -> None:
-    place = ("--checkout", str(story.root), "--commit", story.green, "--rerun", "--yes")
+    place = ("--checkout", str(story.root), "--commit", story.green, "--rerun", "--yes", "--trust-claims")
     said = overlord("call", "verify", claims[0], *place)  # without the later claim, its code is there already
     assert said.code == 1 and "ended with 0, and 1 was recorded" in said.out
+    assert "The tests pass with the change, so no test of it fails." in said.out
+
+
+FORGED: Mapping[str, tuple[Callable[[Any], object], str]] = {
+    "no runs": (
+        lambda said: said.update(steps=[], runs=[]),
+        "does not rest on the runs that show it: baseline, tests",
+    ),
+    "a run is left out": (lambda said: said["runs"].pop(0), "the runs that show it: baseline."),
+    "a run that did not end": (
+        lambda said: said["runs"][1].update(outcome="timed_out"),
+        "the runs that show it: tests.",
+    ),
+    "another command": (
+        lambda said: said["steps"][1].update(command=["true"]),
+        "the runs that show it: tests.",
+    ),
+    "other files": (lambda said: said["steps"][1].update(tree="base"), "the runs that show it: tests."),
+    "no list": (lambda said: said.update(steps=7), "the runs that show it: baseline, tests"),
+}
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_what_claims_to_rest_on_other_runs_does_not_hold(
+    overlord: Overlord, story: Story, claims: list[str], what: str
+) -> None:
+    """Forged with care: digests and events fit."""
+    change, told = FORGED[what]
+    claim = json.loads(Path(claims[1]).read_text())
+    found = next(item for item in claim["evidence"] if item["kind"] == "verification")
+    said = json.loads(found["content"])
+    change(said)
+    before, found["content"] = found["sha256"], json.dumps(said)
+    found["sha256"] = sha256(found["content"].encode()).hexdigest()
+    Path(claims[1]).write_text(json.dumps(claim).replace(before, found["sha256"]))
+    place = ("--checkout", str(story.root), "--commit", story.green, "--rerun", "--yes", "--trust-claims")
+    answer = overlord("call", "verify", claims[1], *place)
+    assert answer.code == 1 and told in answer.out, answer.out + answer.err
+    assert "ended with" not in answer.out
+
+
+def test_each_claim_is_held_against_the_commit(overlord: Overlord, story: Story, claims: list[str]) -> None:
+    """Also where the commit is the tree that the last one left."""
+    (story.root / "test_calc.py").write_text("assert True\n")
+    claim = json.loads(Path(claims[1]).read_text())
+    story.git("add", "--all")
+    tree = story.git("write-tree").strip()
+    Path(claims[1]).write_text(json.dumps(claim).replace(claim["result"]["head_tree"], tree))
+    story.git("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "weaker")
+    said = overlord("call", "verify", *claims, "--checkout", str(story.root), "--commit", "HEAD")
+    assert (
+        said.code == 1
+        and "c1: WRONG:" in said.out
+        and "does not hold what it wrote: test_calc.py" in said.out
+    )
 
 
 def test_trailers_name_what_can_be_checked(overlord: Overlord, claims: list[str]) -> None:
     del claims
     first, second = overlord("call", "trailers", "c1", "c3").out.splitlines()
     assert first.startswith("Overlord-Call: c1 tdd_red verified sha256:") and len(first.split(":")[-1]) == 64
-    assert second.startswith("Overlord-Call: c3 tdd_red verified sha256:")
+    assert second.startswith("Overlord-Call: c3 tdd_green verified sha256:")
 
 
 def test_bad_input_is_refused(overlord: Overlord, filled: Filled, tmp_path: Path) -> None:
@@ -227,6 +315,11 @@ def test_bad_input_is_refused(overlord: Overlord, filled: Filled, tmp_path: Path
     assert overlord("call", "verify", str(tmp_path / "none.json")).code == 4
     for content in (b"", b"{}", b"[1]", b"\xff", b'{"format": "overlord-claim-2"}', b"[" * 100_000):
         (tmp_path / "bad.json").write_bytes(content)
+        said = overlord("call", "verify", str(tmp_path / "bad.json"))
+        assert said.code == 5 and "is no claim that can be read" in said.err
+    nowhere = '{"a": "\\u0000", "b": 1e999}'
+    for text in (nowhere, '{"a": ' * 50_000, '"\\ud800"', "9" * 10_000):
+        (tmp_path / "bad.json").write_text(text)
         said = overlord("call", "verify", str(tmp_path / "bad.json"))
         assert said.code == 5 and "is no claim that can be read" in said.err
     (tmp_path / "there.json").write_text("mine")

@@ -2,14 +2,13 @@
 is spent; for good, it ends with an error that names what failed. Nothing hangs, and `verified` is never said of what was not seen."""
 
 from collections.abc import Callable
-from functools import partial
 
 import pytest
 
 from minion.protocol import SessionKind
 from overlord.domain.disciplines.call import Call, CallResult, CallState, CallStatus
 from overlord.domain.job import JobId, JobState
-from overlord.embedded.play import give_result, silence, write
+from overlord.embedded.play import give_result, write
 from overlord.errors import ExternalServiceError, ForgeUnavailable, GitFailed, RunnerUnavailable
 from overlord.store import jobs, sessions
 from tests.called import called, current, request
@@ -25,6 +24,9 @@ PORTS: dict[str, Callable[[str], ExternalServiceError]] = {
     "git": GitFailed,
     "runner": RunnerUnavailable,
 }
+
+
+FIRST = "j1-work-1"
 
 
 def _find(_given: object) -> str:
@@ -108,20 +110,14 @@ async def test_a_lost_session_is_begun_again_and_costs_no_try() -> None:
     files = CALC | {TEST: RED_TEST.decode()}
     async with made_memory_world(files) as world:
         await world.start()
-        world.model_will(silence())
+        world.model_will(world.hold())
         call = await request(world, "tdd_green", test_path=TEST)
-        await world.until(partial(_runs, world, call, SessionKind.WORK))
-        [work] = await world.read(lambda c: sessions.of_job(c, _job(call)))
-        await world.kill_session(work.id)
+        await world.until(lambda: world.is_holding(FIRST))
+        await world.kill_session(FIRST)
         green = await _green_of(world, call)
         assert (green.verified, green.changed) == (True, ("calc.py",)), green
         made = await world.read(lambda c: sessions.of_job(c, _job(call)))
         assert [item.kind for item in made].count(SessionKind.WORK) == 2
-
-
-async def _runs(world: MemoryWorld, call: Call, kind: SessionKind) -> bool:
-    live = await world.read(lambda c: sessions.live_of(c, _job(call)))
-    return live is not None and live.kind is kind and bool(await world.overlord.parts.runner.sessions())
 
 
 async def _green_of(world: MemoryWorld, call: Call) -> CallResult:

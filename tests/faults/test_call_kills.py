@@ -16,10 +16,9 @@ FAR = 60
 """Within how many points of its start a daemon is killed."""
 KEPT = (
     Cut(point=Failpoint.KEEP_TRAINING_DATA, moment=Moment.AFTER, count=2),
-    Cut(point=Failpoint.NOTE_WRITTEN, moment=Moment.AFTER),
     Cut(point=Failpoint.KEEP_COMMIT, moment=Moment.AFTER),
 )
-"""Behind the record itself, whose note is the first; behind the drafts of a retrospective; behind the commit of a change."""
+"""Behind the record itself, whose note is the first; behind the commit of a change."""
 
 
 async def test_what_a_call_has_kept_already_is_kept_once() -> None:

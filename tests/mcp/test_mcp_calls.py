@@ -6,8 +6,12 @@ import pytest
 from jsonschema import validate  # type: ignore[import-untyped]
 
 from overlord.domain.disciplines.call import CallState
+from overlord.domain.event import EventName
 from overlord.entrypoints.mcp.schemas import CALL_ANSWER
+from overlord.failpoints import Failpoint
+from overlord.store import jobs
 from tests.mcp.asking import HANDSHAKE, RED, Stage, data_of, staged, words_of
+from tests.records import NOW
 
 
 @pytest.mark.parametrize("mode", [HANDSHAKE, "2026-07-28"])
@@ -89,6 +93,23 @@ async def test_a_client_that_withdraws_its_request_cancels_the_call(stage: Stage
         call = await stage.has_state((await stage.requested()).id, CallState.CANCELLED)
         told = data_of(await client.call_tool("call_status", {"call": call.ref}))
     assert (told["status"], told["message"]) == ("cancelled", "c1 was cancelled, and has no result.")
+
+
+@pytest.mark.parametrize(
+    ("event", "reason"),
+    [(EventName.LIFETIME_EXCEEDED, "its lifetime is over"), (EventName.STOPPED, "stopped by a person")],
+)
+async def test_a_call_that_nobody_cancelled_ends_in_its_own_words(
+    stage: Stage, event: EventName, reason: str
+) -> None:
+    async with stage.client() as client:
+        asking = asyncio.create_task(client.call_tool("tdd_red", RED))
+        call = await stage.requested()
+        await stage.backend.write(
+            Failpoint.JOB_STOPPED, lambda c: jobs.move(c, call.job_id or 0, event, at=NOW, reason=reason)
+        )
+        told = data_of(await asking)
+    assert (told["status"], told["message"]) == ("cancelled", f"c1 ended without a result: {reason}.")
 
 
 async def test_who_stops_waiting_leaves_the_call_alone(stage: Stage) -> None:

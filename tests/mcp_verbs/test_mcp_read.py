@@ -1,7 +1,9 @@
 """Resources and prompts: what stands at each address, how much of it, and the disciplines' pages with a task."""
 
 import json
+import sqlite3
 import subprocess
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +14,8 @@ from overlord.entrypoints.mcp import prompts, resources
 from overlord.errors import NotFound, Refused
 from overlord.home import Home
 from overlord.store import jobs
+from overlord.store.disciplines import calls
+from tests.called_rows import VERIFIED, open_call
 from tests.mcp_verbs.desk import Desk
 from tests.records import NOW, REPO
 
@@ -136,3 +140,34 @@ def test_a_prompt_says_what_it_was_given_wrongly(
 ) -> None:
     with pytest.raises((NotFound, Refused), match=error):
         prompts.called(desk, name, given)
+
+
+@pytest.mark.parametrize("ending", ["open", "kept back", "stopped", "handed back"])
+async def test_the_diff_of_a_calls_job_is_there_once_it_is_handed_back(desk: Desk, ending: str) -> None:
+    mirror = Home(desk.settings.home).mirror(RepositoryName(REPO))
+    mirror.mkdir(parents=True)
+    base, head = commits(mirror, "a = 1\n", "a = 'hush'\n")
+
+    def write(connection: sqlite3.Connection) -> int:
+        call = open_call(connection)
+        number = call.job_id or 0
+        jobs.repair(connection, number, base_sha=base, head_sha=head)
+        if ending == "stopped":
+            jobs.move(connection, number, EventName.LIFETIME_EXCEEDED, at=NOW, reason="its lifetime is over")
+        elif ending != "open":
+            result = replace(VERIFIED, why="Nothing is handed back: it holds a secret.")
+            calls.end(connection, call, result, patch="f" * 64 * (ending == "handed back"), at=NOW)
+        return number
+
+    address = f"overlord://jobs/{await desk.write('by hand', write)}/diff"
+    if ending == "handed back":
+        assert "hush" in (await resources.called(desk, address)).text
+        return
+    with pytest.raises(NotFound) as refused:
+        await resources.called(desk, address)
+    told = {
+        "open": "has not ended: its change is handed back with its result",
+        "kept back": "is kept back. Nothing is handed back: it holds a secret",
+        "stopped": "ended without a result: its lifetime is over: its change",
+    }
+    assert told[ending] in str(refused.value)

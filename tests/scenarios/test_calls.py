@@ -6,11 +6,13 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+import yaml
+
 from overlord.domain.disciplines.call import CallResult, CallState, CallStatus
 from overlord.domain.event import EventName
 from overlord.domain.job import JobState
 from overlord.domain.knowledge.note import NoteState
-from overlord.embedded.play import edit, give_result, read, say, write
+from overlord.embedded.play import edit, give_result, read, run, say, write
 from overlord.failpoints import Failpoint
 from overlord.store import jobs
 from overlord.store.disciplines import calls, history
@@ -18,6 +20,7 @@ from overlord.store.knowledge import notes
 from overlord.verbs.calls import append_history, cancel_call
 from tests.called import ACTOR, called, ended, request
 from tests.memory.world import MemoryWorld, made_memory_world
+from tests.scenarios.test_contract_failure import CONTRACT
 from tests.world import REPO
 
 CALC = {
@@ -241,6 +244,7 @@ async def test_a_retrospective_becomes_drafts_that_cite_what_is_there() -> None:
         assert good.verified, good
         [draft] = await world.read(lambda c: notes.listed(c, NoteState.DRAFT, space=REPO))
         assert (draft.text, draft.actor) == (note["text"], ACTOR)
+        assert good.message == f"one note (drafted {draft.ref})"
         invented = {**note, "evidence": ["e99"]}
         bad = await result_of(
             world,
@@ -340,6 +344,62 @@ async def test_the_trainer_is_a_reader_and_then_a_writer() -> None:
         assert "types were mixed" in first
         assert all("role: writer" in heard for heard in later)
         assert "a clean diagnosis" in later[0]
+
+
+async def test_notes_are_written_with_the_end_of_their_call_and_not_before() -> None:
+    async with made_memory_world(CALC) as world:
+        await world.start()
+        await result_of(world, "debug", read("calc.py"), give_result(), error="boom", session_id=SESSION)
+        database = world.overlord.parts.database
+        refuse = """CREATE TRIGGER nothing_ends BEFORE UPDATE OF state ON calls WHEN NEW.state = 'ended'
+                    BEGIN SELECT RAISE(ABORT, 'not now'); END"""
+        await database.write("by hand", lambda c: c.execute(refuse))
+        note = {"kind": "convention", "text": "Numbers are read first: texts broke sums.", "evidence": ["e1"]}
+        world.model.forget()
+        world.model_will(give_result(runner_output=json.dumps({"notes": [note]}), message="one note"))
+        call = await request(world, "retrospective", session_id=SESSION)
+
+        async def is_refused() -> bool:
+            return "not now" in (await world.job(call.job_id or 0)).reason
+
+        await world.until(is_refused)
+        assert await world.read(lambda c: notes.listed(c, NoteState.DRAFT, space=REPO)) == []
+        await database.write("by hand", lambda c: c.execute("DROP TRIGGER nothing_ends"))
+        assert (await ended(world, call)).result is not None
+        assert len(await world.read(lambda c: notes.listed(c, NoteState.DRAFT, space=REPO))) == 1
+
+
+async def test_what_the_contract_keeps_out_of_sight_is_hidden_from_a_worker_and_stays_as_it_is() -> None:
+    contract = {**CONTRACT, "secret_paths": ["*.cfg"]}
+    files = CALC | {"tests/test_text.py": RED, "token.cfg": "hush\n"}
+    async with made_memory_world(files) as world:
+        await world.push({".nebulus/contract/contract.yaml": yaml.safe_dump(contract, sort_keys=False)})
+        await world.start()
+        green = await result_of(
+            world,
+            "tdd_green",
+            read("token.cfg"),
+            run("cat token.cfg; echo leaked > token.cfg"),
+            write("calc.py", GREEN),
+            give_result(),
+            test_path="tests/test_text.py",
+        )
+        assert (green.verified, green.changed) == (True, ("calc.py",)), green
+        heard = str([world.model.messages(number) for number in range(len(world.model.requests))])
+        assert "hush" not in heard
+        assert "is kept from this session by its contract" in heard
+
+
+async def test_a_contract_that_cannot_be_read_is_the_calls_result_at_once() -> None:
+    async with made_memory_world(CALC) as world:
+        await world.push({".nebulus/contract/contract.yaml": "secret_paths: ["})
+        await world.start()
+        began = world.clock.now()
+        failed = (await called(world, "review", files=["calc.py"])).result
+        assert failed is not None
+        assert (failed.status, failed.verified) == (CallStatus.ERROR, False)
+        assert "contract.yaml" in failed.message
+        assert world.clock.now() == began
 
 
 async def test_a_reader_without_candidates_that_can_be_read_is_an_error_and_nothing_is_written() -> None:

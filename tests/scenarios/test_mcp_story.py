@@ -134,7 +134,7 @@ async def checked(
         **dict.fromkeys(("OVERLORD_MODEL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OVERLORD_REPOS"), ""),
     }
     words = ("call", "verify", *claims, f"--checkout={clone}", "--commit=HEAD", "--json", "--yes")
-    again = ("--rerun",) if rerun else ()
+    again = ("--rerun", "--trust-claims") if rerun else ()
     said = await user.overlord(*words, *again, cwd=user.root, environment=stranger)
     assert said.out, said.err
     return said.code, json.loads(said.out[said.out.index("{") :])

@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from minion.protocol import Report, SessionKind
 from overlord.domain.disciplines.call import Call, CallResult, CallStatus, Verification
@@ -61,10 +61,10 @@ async def end(
     *,
     over: endings.Over | None = None,
     hands_back: bool = True,
-    note: Callable[[sqlite3.Connection], None] = lambda _: None,
+    note: Callable[[sqlite3.Connection], str] = lambda _: "",
 ) -> Progress:
-    """Write a call's result down, with what its kind notes. `over` is a session that ends with it; the change is kept only where it
-    `hands_back`."""
+    """Write a call's result down, with what its kind notes: `note` gives what is added to the message. `over` is a session that ends with
+    it; the change is kept only where it `hands_back`."""
     patch, changed, worked = await _patch_of(parts, job, worked) if hands_back else (b"", (), worked)
     base_tree, head_tree = await _trees(parts, job, has_changed=bool(patch), must_be=hands_back)
     text = parts.current.redactor.redact(json_text(_document(call, worked, base_tree, head_tree), indent=1))
@@ -77,8 +77,8 @@ async def end(
             endings.close(connection, parts, over)
         for item in kept:
             record(connection, item)
-        note(connection)
-        made = _result(connection, job, call, worked)
+        message = f"{worked.message} {note(connection)}".strip()
+        made = _result(connection, job, call, replace(worked, message=message))
         result = made(changed=changed, base_tree=base_tree, head_tree=head_tree, evidence=kept[0].sha256)
         calls.end(connection, call, result, patch=kept[1].sha256 if patch else "", at=parts.clock.now())
 

@@ -3,7 +3,7 @@
 import sqlite3
 from dataclasses import replace
 
-from minion.protocol import Scope, ScopeMode, SessionKind
+from minion.protocol import Scope, ScopeMode, SessionKind, Terms
 from overlord.domain.disciplines import prompts
 from overlord.domain.disciplines.arguments import DEFAULT_OUTPUT
 from overlord.domain.disciplines.call import Call
@@ -11,11 +11,13 @@ from overlord.domain.disciplines.catalog import DisciplineName
 from overlord.domain.event import EventName, Json
 from overlord.domain.job import Job
 from overlord.domain.session import Session, prepared
+from overlord.engine.contracts import take
 from overlord.engine.disciplines import ground, trainer
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.sessions import agent_choice, capacity, environment, launcher, preconditions, setup
 from overlord.engine.sessions.agent_choice import Chosen
+from overlord.errors import AgentUnknown
 from overlord.failpoints import Failpoint
 from overlord.settings.model import BudgetLimits
 from overlord.store import environments, jobs, sessions
@@ -41,7 +43,8 @@ NANO = 1_000_000_000
 
 
 async def step(parts: Parts, job: Job, call: Call) -> Progress:
-    """Prepare a session once there is room for one, then start it. Raises GitFailed, EnvironmentFailed, RunnerRefused, AgentUnknown."""
+    """Prepare a session once there is room for one, then start it. Raises GitFailed, EnvironmentFailed, RunnerRefused, AgentUnknown,
+    ContractError."""
     session = await parts.database.read(lambda c: sessions.live_of(c, job.id))
     if session is None:
         return await _prepare(parts, job, call)
@@ -89,25 +92,27 @@ def _failed_before(connection: sqlite3.Connection, key: str, call: Call) -> bool
 
 
 def _chosen(parts: Parts, job: Job, call: Call) -> Chosen:
-    """Who works: the settings' agent, by the model of the call."""
+    """Who works: the settings' agent, by the model of the call. Raises AgentUnknown for a model that is not there any more."""
     is_walled = parts.runner.capabilities.isolates_files
     found = agent_choice.chosen(parts.settings, job, None, "", is_walled=is_walled)
     if not call.model:
         return found
+    if call.model not in parts.settings.models:
+        known = ", ".join(parts.settings.models) or "none"
+        raise AgentUnknown(f"models.yaml has no model {call.model!r} any more; it has {known}. Call again.")
     upstream = parts.settings.model_name(parts.settings.models[call.model][0])
     return replace(found, agent=replace(found.agent, model=upstream), model=call.model)
 
 
 async def _session(parts: Parts, job: Job, call: Call, layer: str, by: Chosen) -> Session:
-    limits_of = parts.settings.disciplines
-    limits = replace(
-        capacity.limits_of(parts, job.space, turns=limits_of.turns, time_s=limits_of.time_s), questions=0
-    )
-    ordinal, entries, spent = await parts.database.read(
+    of = parts.settings.disciplines
+    limits = replace(capacity.limits_of(parts, job.space, turns=of.turns, time_s=of.time_s), questions=0)
+    ordinal, entries, spent, key = await parts.database.read(
         lambda c: (
             sessions.count(c, job.id, SessionKind.WORK) + 1,
             history.read(c, call.space, call.session_key) if call.session_key else [],
             exchanges.job_cost(c, job.id) or 0,
+            calls.training_key(c, call),
         )
     )
     role = trainer.role_of(job, call)
@@ -119,8 +124,8 @@ async def _session(parts: Parts, job: Job, call: Call, layer: str, by: Chosen) -
         redact=parts.current.redactor.redact,
     )
     if role is prompts.Role.WRITER:
-        task = replace(task, tools=trainer.WRITER_TOOLS, task=f"{trainer.files_line(call)}\n{task.task}")
-    scope = trainer.scope_for(call, role) or scope_of(call)
+        task = replace(task, tools=trainer.WRITER_TOOLS, task=f"{trainer.files_line(key)}\n{task.task}")
+    terms = await _terms(parts, job, call)
     brief = replace(
         launcher.described(
             job,
@@ -129,11 +134,12 @@ async def _session(parts: Parts, job: Job, call: Call, layer: str, by: Chosen) -
             role=role or call.kind.phase,
             base=job.base,
             head=job.base,
-            scope=scope,
+            scope=_but(trainer.scope_for(role, key) or scope_of(call), terms),
             limits=limits,
         ),
         agent=by.agent,
         discipline=task,
+        terms=terms,
         traced=parts.settings.tracing.is_on,
     )
     tokens, nusd = _caps(parts.settings.space(job.space).budget, spent)
@@ -149,6 +155,19 @@ async def _session(parts: Parts, job: Job, call: Call, layer: str, by: Chosen) -
     )
 
 
+async def _terms(parts: Parts, job: Job, call: Call) -> Terms | None:
+    """What the repository's contract, or else the settings' one, keeps out of sight; None for nothing. Raises ContractError."""
+    contract = await take.own_contract(parts, job, job.base) or parts.contract(job.space)
+    if not contract.secret_paths:
+        return None
+    return Terms(contract=contract.name, phase=call.kind.phase, secret_paths=contract.secret_paths)
+
+
+def _but(scope: Scope, terms: Terms | None) -> Scope:
+    """A scope without what is kept out of sight."""
+    return scope if terms is None else replace(scope, without=(*scope.without, *terms.secret_paths))
+
+
 def _caps(budget: BudgetLimits, spent: int) -> tuple[int, int | None]:
     """What a session may spend, in tokens and nano-dollars."""
     usd = budget.session_usd
@@ -156,10 +175,11 @@ def _caps(budget: BudgetLimits, spent: int) -> tuple[int, int | None]:
 
 
 def scope_of(call: Call) -> Scope:
-    """What a call's session may write, by its discipline."""
-    inside = f"{_literal(call.directory)}/" if call.directory else ""
-    path = call.text("test_path")
-    named = (f"{inside}{_literal(path)}",) if path else ()
+    """What a call's session may write, by its discipline. Whatever a directory or a path is called, it stands for itself."""
+    place = f"{call.directory}/" if call.directory else ""
+    inside = _literal(place)
+    test = f"{place}{call.text('test_path')}" if call.text("test_path") else ""
+    named = (_literal(test),) if test else ()
     tests = tuple(f"{inside}{pattern}" for pattern in TESTS)
     if call.discipline is DisciplineName.TDD_RED:
         return Scope(patterns=(*tests, *named))
@@ -169,9 +189,7 @@ def scope_of(call: Call) -> Scope:
         return _within(call, without=(*tests, *named))
     if call.discipline is DisciplineName.SPEC:
         path = call.text("output_path") or DEFAULT_OUTPUT
-        return Scope(
-            mode=ScopeMode.EXPLICIT, patterns=(f"{call.directory}/{path}" if call.directory else path,)
-        )
+        return Scope(mode=ScopeMode.EXPLICIT, patterns=(_exact(f"{place}{path}"),))
     return NOTHING
 
 
@@ -180,6 +198,11 @@ def _within(call: Call, *, without: tuple[str, ...]) -> Scope:
     if call.directory:
         return Scope(patterns=(f"{_literal(call.directory)}/**",), without=without)
     return Scope(mode=ScopeMode.UNRESTRICTED, without=without)
+
+
+def _exact(path: str) -> str:
+    """A path as an exact name; what begins like a comment of patterns, or like an exception from them, is written from `.`."""
+    return f"./{path}" if path.startswith(("#", "!")) else path
 
 
 def _literal(path: str) -> str:

@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from overlord.domain.disciplines.call import Call, CallState
+from overlord.domain.disciplines.call import Call, CallState, CallStatus
 from overlord.domain.identifiers import Sha
 from overlord.domain.job import Job
 from overlord.engine.runtime.parts import Parts
@@ -22,7 +22,7 @@ async def laid(parts: Parts, job: Job, call: Call) -> Job:
         if call.is_checkout:
             await _check_there(parts, job, call)
         return job
-    base = await parts.database.read(lambda c: _left_by_last(c, call))
+    base = await _gone_on_from(parts, job, call)
     if base is None:
         remote = await parts.forge.remote(job.space)
         branch = call.branch or job.base_branch
@@ -46,8 +46,21 @@ async def _check_there(parts: Parts, job: Job, call: Call) -> None:
         raise NoGround("the copy of your files is not there any more; call again") from None
 
 
+async def _gone_on_from(parts: Parts, job: Job, call: Call) -> Sha | None:
+    """What the session's last call left, as far as that is kept."""
+    left = await parts.database.read(lambda c: _left_by_last(c, call))
+    if left is None:
+        return None
+    try:
+        await parts.git.tree_of(job.space, left)
+    except GitFailed:
+        return None
+    return left
+
+
 def _left_by_last(connection: sqlite3.Connection, call: Call) -> Sha | None:
-    """The commit that the last call of the same session left, where both are about a repository's branch."""
+    """The commit that the last call of the same session left, where both are about a repository's branch. A session is its caller's own:
+    another one who names it the same begins on the branch."""
     if not call.session_key:
         return None
     before = [
@@ -57,7 +70,10 @@ def _left_by_last(connection: sqlite3.Connection, call: Call) -> Sha | None:
         and item.state is CallState.ENDED
         and not item.is_checkout
         and item.branch == call.branch
+        and item.actor == call.actor
         and item.patch
+        and item.result is not None
+        and item.result.status is not CallStatus.ERROR
     ]
     if not before or before[-1].job_id is None:
         return None

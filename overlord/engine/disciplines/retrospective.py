@@ -1,8 +1,7 @@
 """What a retrospective of a session found becomes drafts of knowledge, by the rules of every other retrospective."""
 
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 
 from overlord.domain.disciplines.call import Call, Verification
 from overlord.domain.disciplines.history import HistoryEntry
@@ -11,36 +10,31 @@ from overlord.domain.job import Job
 from overlord.domain.knowledge.note import MOST_SOURCE_CHARS, Note, NoteSource, NoteState
 from overlord.domain.knowledge.retrospective import Fact, Lesson, LookBack, lessons_in
 from overlord.engine.runtime.parts import Parts
-from overlord.failpoints import Failpoint
 from overlord.store.knowledge import notes, retrospectives
 
 
-async def kept(  # noqa: PLR0917
+async def keeper(  # noqa: PLR0917
     parts: Parts,
     job: Job,
     call: Call,
     found: WorkerResult,
     entries: Sequence[HistoryEntry],
     verification: Verification,
-) -> WorkerResult:
-    """The result with what became of its notes. Nothing is kept of one that cites what does not exist."""
+) -> Callable[[sqlite3.Connection], str]:
+    """What keeps its notes as the call ends, and says what became of them. Nothing is kept of one that cites what does not exist."""
     if not verification.verified:
-        return found
+        return lambda _: ""
     back = look_back(call, entries)
     known = await parts.database.read(
         lambda c: retrospectives.known_about(c, call.space, [fact.text for fact in back.facts])
     )
     lessons = lessons_in(found.runner_output, back, known)
 
-    def write(connection: sqlite3.Connection) -> tuple[str, ...]:
-        before = notes.of_job(connection, job.id)
-        if before:
-            return tuple(note.ref for note in before)
-        return tuple(notes.add(connection, _note(parts, job, call, lesson)).ref for lesson in lessons.kept)
+    def keep(connection: sqlite3.Connection) -> str:
+        refs = [notes.add(connection, _note(parts, job, call, lesson)).ref for lesson in lessons.kept]
+        return f"(drafted {', '.join(refs)})" if refs else "(nothing to note)"
 
-    refs = await parts.database.write(Failpoint.NOTE_WRITTEN, write)
-    said = f"drafted {', '.join(refs)}" if refs else "nothing to note"
-    return replace(found, message=f"{found.message} ({said})".strip())
+    return keep
 
 
 def look_back(call: Call, entries: Sequence[HistoryEntry]) -> LookBack:

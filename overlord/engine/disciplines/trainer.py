@@ -66,16 +66,16 @@ def is_reader(session: Session) -> bool:
     return session.role == Role.READER
 
 
-def scope_for(call: Call, role: Role | None) -> Scope | None:
-    """What a writer may write: its two files. None for everybody else."""
+def scope_for(role: Role | None, key: str) -> Scope | None:
+    """What a writer may write: its two files, by what they are filed under. None for everybody else."""
     if role is not Role.WRITER:
         return None
-    return Scope(mode=ScopeMode.EXPLICIT, patterns=training.scope_of(call.session_key))
+    return Scope(mode=ScopeMode.EXPLICIT, patterns=training.scope_of(key))
 
 
-def files_line(call: Call) -> str:
+def files_line(key: str) -> str:
     """Where a writer writes, as its task says it."""
-    sft, dpo = training.scope_of(call.session_key)
+    sft, dpo = training.scope_of(key)
     return f"sft_file: {sft}\ndpo_file: {dpo}"
 
 
@@ -131,19 +131,21 @@ async def read(parts: Parts, job: Job, call: Call, over: endings.Over) -> Progre
 async def finish(parts: Parts, job: Job, call: Call) -> Progress:
     """Hold the writer's records against the gate, and append those that pass."""
     redactor = parts.current.redactor
+    candidates, key = await parts.database.read(
+        lambda c: (candidates_of(c, job), calls.training_key(c, call))
+    )
     files = await parts.git.read_files(
-        job.space, job.head, training.scope_of(call.session_key), limit_bytes=MOST_FILE_BYTES
+        job.space, job.head, training.scope_of(key), limit_bytes=MOST_FILE_BYTES
     )
     words = await _words(parts, job, call)
-    candidates = await parts.database.read(lambda c: candidates_of(c, job))
     brain = parts.home.brain
 
     def judge_and_write() -> training.TrainingOutcome:
-        existing = training_files.existing_records(brain, call.session_key, call=call.ref)
+        existing = training_files.existing_records(brain, key, call=call.ref)
         outcome = training.judged(
-            candidates, files, session_key=call.session_key, words=words, redactor=redactor, existing=existing
+            candidates, files, session_key=key, words=words, redactor=redactor, existing=existing
         )
-        training_files.write_records(brain, call.session_key, outcome.kept, call=call.ref)
+        training_files.write_records(brain, key, outcome.kept, call=call.ref)
         return outcome
 
     try:
@@ -165,7 +167,7 @@ async def finish(parts: Parts, job: Job, call: Call) -> Progress:
         },
     )
 
-    def note(connection: sqlite3.Connection) -> None:
+    def note(connection: sqlite3.Connection) -> str:
         if outcome.verified:
             data: dict[str, Json] = {
                 "call": call.ref,
@@ -173,6 +175,7 @@ async def finish(parts: Parts, job: Job, call: Call) -> Progress:
                 "session": call.session_key,
             }
             jobs.note(connection, job.id, EventName.TRAINING_WRITTEN, at=parts.clock.now(), data=data)
+        return ""
 
     return await answer.end(parts, job, call, worked, hands_back=False, note=note)
 

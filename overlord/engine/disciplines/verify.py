@@ -138,8 +138,6 @@ async def _judge(  # noqa: PLR0917
     read = await _files_read(parts, work, base) if call.discipline is DisciplineName.REVIEW else {}
     seen = replace(seen, base=base, head=head, files_read=read)
     verification = await asyncio.to_thread(verification_of.judge, call.discipline, seen)
-    if call.discipline is DisciplineName.RETROSPECTIVE:
-        found = await retrospective.kept(parts, job, call, found, entries, verification)
     worked = Worked(
         status=_status(found, verification, call),
         message=found.message,
@@ -153,7 +151,10 @@ async def _judge(  # noqa: PLR0917
             "dropped": list(work.dropped),
         },
     )
-    return await answer.end(parts, job, call, worked, over=over)
+    if call.discipline is not DisciplineName.RETROSPECTIVE:
+        return await answer.end(parts, job, call, worked, over=over)
+    keep = await retrospective.keeper(parts, job, call, found, entries, verification)
+    return await answer.end(parts, job, call, worked, over=over, note=keep)
 
 
 async def _told(parts: Parts, call: Call, work: Session) -> Sequence[HistoryEntry]:

@@ -41,11 +41,21 @@ async def checked(claims: Sequence[Claim], checkout: Checkout, ref: str) -> list
     """The claims, in the order they were made, against a commit: a file counts as the last of them left it. Raises NotFound, GitFailed."""
     commit = await commit_of(checkout, ref)
     tree = (await git(checkout.git_dir, "rev-parse", f"{commit}^{{tree}}", settings=QUIET)).decode().strip()
-    if tree == claims[-1].result.head_tree:
-        text = f"The tree of {commit[:12]} is the one that {claims[-1].call.ref} left, file by file."
-        return [Checked(claim=item.call.ref, holds=True, text=text) for item in claims]
     there = await _listed(checkout, commit)
-    return [line for item in _last_words(claims) for line in _held(*item, there, commit)]
+    found = []
+    for index, (claim, wanted) in enumerate(_last_words(claims)):
+        after = claims[index + 1].result.base_tree if index + 1 < len(claims) else tree
+        if claim.result.head_tree == tree:
+            text = f"The tree of {commit[:12]} is the one that it left, file by file."
+            found.append(Checked(claim=claim.call.ref, holds=True, text=text))
+        elif not claim.patch and claim.result.head_tree == after:
+            text = (
+                f"It changed nothing, and {claims[index + 1].call.ref} began on the files that it looked at."
+            )
+            found.append(Checked(claim=claim.call.ref, holds=True, text=text))
+        else:
+            found.append(_held(claim, wanted, there, commit))
+    return found
 
 
 def _last_words(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Mapping[str, str]]]:
@@ -55,23 +65,23 @@ def _last_words(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Mapping[str, s
         yield claim, {path: blob for path, blob in blobs_of(claim.patch).items() if path not in later}
 
 
-def _held(
-    claim: Claim, wanted: Mapping[str, str], there: Mapping[str, str], commit: str
-) -> Iterator[Checked]:
+def _held(claim: Claim, wanted: Mapping[str, str], there: Mapping[str, str], commit: str) -> Checked:
     ref, patched = claim.call.ref, blobs_of(claim.patch)
     if not patched:
         text = f"It changed nothing, and {commit[:12]} is not the tree that it looked at."
-        yield Checked(claim=ref, holds=False, text=text)
-        return
+        return Checked(claim=ref, holds=False, text=text)
     differ = [path for path, blob in wanted.items() if there.get(path, "") != blob]
     if differ:
         named = ", ".join(visible(path)[:120] for path in differ[:MOST_FILES])
-        yield Checked(claim=ref, holds=False, text=f"{commit[:12]} does not hold what it wrote: {named}.")
-        return
+        return Checked(claim=ref, holds=False, text=f"{commit[:12]} does not hold what it wrote: {named}.")
     later = len(patched) - len(wanted)
+    if not wanted:
+        text = f"Later ones wrote again all that it wrote, so {commit[:12]} shows nothing of it."
+        return Checked(claim=ref, holds=True, text=text)
     more = f"; {count(later, 'file')} a later one wrote again" if later else ""
-    text = f"{commit[:12]} holds {count(len(wanted), 'file')} as it left them{more}."
-    yield Checked(claim=ref, holds=True, text=text)
+    return Checked(
+        claim=ref, holds=True, text=f"{commit[:12]} holds {count(len(wanted), 'file')} as it left them{more}."
+    )
 
 
 async def _listed(checkout: Checkout, commit: str) -> dict[str, str]:

@@ -18,7 +18,7 @@ def claim_of(connection: sqlite3.Connection, files: EvidenceStore, ref: str) -> 
     """Raises NotFound, Refused for a call without a result, StoreError where its evidence is damaged."""
     call = calls.named(connection, ref)
     if call.state is not CallState.ENDED or call.result is None or call.job_id is None:
-        state = "has not ended" if call.state is CallState.OPEN else "was cancelled"
+        state = calls.ending_of(connection, call) or "has not ended"
         raise Refused(f"{call.ref} {state}: there is nothing to claim")
     kept = evidence.exhibits(connection, call.job_id)
     gone = [item for item in kept if item.kind in KINDS and item.removed_at is not None]

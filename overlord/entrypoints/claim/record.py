@@ -131,12 +131,15 @@ def read(path: Path) -> Claim:
     if len(content) > MOST_BYTES:
         raise Refused(f"{path} is no claim: it is larger than {MOST_BYTES:,} bytes")
     try:
-        return _ADAPTER.validate_json(content)
-    except (ValidationError, RecursionError) as error:
+        made = _ADAPTER.validate_json(content)
+        for item in made.evidence:
+            item.data  # noqa: B018 - what is no base64 is no claim
+    except (ValueError, RecursionError, OverflowError) as error:
         raise Refused(f"{path} is no claim that can be read{_where(error)}") from None
+    return made
 
 
-def _where(error: ValidationError | RecursionError) -> str:
+def _where(error: Exception) -> str:
     if not isinstance(error, ValidationError):
         return ""
     first = error.errors(include_input=False, include_url=False)[0]

@@ -166,7 +166,8 @@ async def _answer(backend: Backend, call: Call) -> Answer:
         words = f"{call.ref} runs: {call.stage}. Call the tool `wait` with call={call.ref} for its result."
         return Answer(data={**about, "status": RUNNING, "stage": call.stage, "message": words})
     if call.result is None:
-        words = f"{call.ref} was cancelled, and has no result."
+        ending = await backend.read(lambda c: calls.ending_of(c, call))
+        words = f"{call.ref} {ending}."
         return Answer(data={**about, "status": CANCELLED, "message": words})
     return Answer(data={**about, **await _result(backend, call, call.result)})
 

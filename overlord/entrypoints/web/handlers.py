@@ -100,17 +100,18 @@ class Handlers:
             head = job_page.head(look, number)
             ran = session_query.sessions_of(look.connection, number)
             try:
-                return head, session_query.change_of(look.connection, number), job_page.scope_of(ran)
-            except NotFound:
-                return head, None, None
+                return head, session_query.change_of(look.connection, number), job_page.scope_of(ran), ""
+            except NotFound as error:
+                return head, None, None, str(error)
 
-        head, changed, scope = await self._site.look(read)
+        head, changed, scope, why_not = await self._site.look(read)
         visitor.check_sees([head.job.space])
         shown = None
         if changed is not None:
             git = self._site.running.parts.git
             shown = await change.shown(git, RepositoryName(head.job.space), changed, scope)
-        return await self._of_job(request, visitor, head, "diff", {"diff": shown})
+        values = {"diff": shown, "why_not": why_not if head.job.call_number is not None else ""}
+        return await self._of_job(request, visitor, head, "diff", values)
 
     async def checks(self, request: Request, visitor: Visitor) -> Response:
         found = await self._site.look(lambda look: job_page.checks(look, job_in(request)))

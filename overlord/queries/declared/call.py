@@ -71,6 +71,8 @@ class CallStory:
     """As it was asked for; empty for the repository's."""
     base_sha: str
     result: CallResult | None
+    ending: str
+    """How it ended without a result; empty for one that has one, and for one that goes on."""
     patch: str
     """The SHA-256 of the patch; empty where nothing was changed."""
     ledger_head: str
@@ -91,6 +93,7 @@ def _read(look: Look, arguments: OfCall) -> CallStory:
         model=call.model,
         base_sha=call.base_sha,
         result=call.result,
+        ending=calls.ending_of(look.connection, call),
         patch=call.patch,
         ledger_head=call.ledger_head,
         sessions=tuple(
@@ -115,6 +118,8 @@ def _view(look: Look, found: CallStory) -> View:
     parts: list[Part] = [Heading(text), Paragraph((f"{asked}{session}",)), *_asked(found)]
     if found.result is not None:
         parts += _result(found, found.result)
+    if found.ending:
+        parts.append(Paragraph((f"It {words(found.ending, _MOST_SHOWN)}.",)))
     parts += _rests_on(found)
     parts.append(Note(f"{count(len(found.sessions), 'session')} · {cost_text(found.cost)}"))
     return View(summary=text, parts=tuple(parts))

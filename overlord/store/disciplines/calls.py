@@ -9,6 +9,7 @@ from overlord.domain.disciplines.call import Call, CallId, CallResult, CallState
 from overlord.domain.disciplines.history import HistoryEntry
 from overlord.domain.event import OVERLORD, EventName, Json, LedgerEvent
 from overlord.domain.job import Job, JobId, JobState
+from overlord.domain.text.plain import plain_line
 from overlord.errors import NotFound, Refused
 from overlord.store import jobs, ledger, sessions
 from overlord.store.disciplines import history
@@ -16,6 +17,8 @@ from overlord.store.rows import adapter, insert, select, update
 
 LIFETIME = timedelta(hours=6)
 """The longest that a call may take, whatever holds it up."""
+CANCELLED = "it was cancelled"
+"""Why the job of a call ended that somebody cancelled."""
 MOST_OPEN = 20
 """Calls in one repository at once."""
 
@@ -112,6 +115,15 @@ def of_session(connection: sqlite3.Connection, space: str, session_key: str) -> 
     return select(connection, Call, query, session_key, space, space)
 
 
+def training_key(connection: sqlite3.Connection, call: Call) -> str:
+    """What a call's training data is filed under: the name of its session; where another repository's session of that name came first,
+    with the repository."""
+    query = "SELECT space FROM calls WHERE session_key = ? AND discipline = ? ORDER BY id LIMIT 1"
+    first = connection.execute(query, (call.session_key, call.discipline.value)).fetchone()
+    is_first = first is None or first[0] == call.space
+    return call.session_key if is_first else f"{call.session_key} in {call.space}"
+
+
 def stage(connection: sqlite3.Connection, number: int, words: str) -> None:
     """Say what it is at; no fact."""
     update(connection, "calls", number, {"stage": words})
@@ -129,7 +141,7 @@ def cancel(connection: sqlite3.Connection, call: Call, *, actor: str, at: dateti
         data: dict[str, Json] = {"call": call.ref, "discipline": call.discipline}
         name = EventName.CALL_CANCELLED
         ledger.append(connection, LedgerEvent(name=name, at=at, actor=actor, job_id=call.job_id, data=data))
-        jobs.move(connection, call.job_id, EventName.STOPPED, at=at, actor=actor, reason="it was cancelled")
+        jobs.move(connection, call.job_id, EventName.STOPPED, at=at, actor=actor, reason=CANCELLED)
     return get(connection, call.id)
 
 
@@ -184,6 +196,17 @@ def entry_of(call: Call, result: CallResult, *, at: datetime) -> HistoryEntry:
         at=at,
         call_id=call.id,
     )
+
+
+def ending_of(connection: sqlite3.Connection, call: Call) -> str:
+    """How a call ended that has no result: `was cancelled, and has no result`, `ended without a result: its lifetime is over`. Empty for
+    every other one."""
+    if call.state is not CallState.CANCELLED or call.job_id is None:
+        return ""
+    reason = jobs.get(connection, call.job_id).reason
+    if reason in {CANCELLED, ""}:
+        return "was cancelled, and has no result"
+    return f"ended without a result: {plain_line(reason, limit=200)}"
 
 
 def stage_of(connection: sqlite3.Connection, call: Call) -> str:

@@ -23,7 +23,7 @@ DISCIPLINES = (
         ended_at TEXT
     ) STRICT""",
     "CREATE INDEX calls_open ON calls (state) WHERE state = 'open'",
-    "CREATE INDEX calls_by_session ON calls (space, session_key)",
+    "CREATE INDEX calls_by_session ON calls (session_key, space)",
     """CREATE TABLE session_entries (
         id INTEGER PRIMARY KEY,
         space TEXT NOT NULL,

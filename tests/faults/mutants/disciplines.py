@@ -189,12 +189,12 @@ DISCIPLINES = (
         says="tree_of",
     ),
     Mutant(
-        name="the drafts of a retrospective are made once",
-        file="overlord/engine/disciplines/retrospective.py",
-        before="        if before:\n            return",
-        after="        if before and not lessons:\n            return",
-        tests=KEPT,
-        says="looked back on with 2 notes",
+        name="a session goes on from its caller's own work alone",
+        file="overlord/engine/disciplines/ground.py",
+        before="        and item.actor == call.actor\n",
+        after="",
+        tests=("tests/engine/test_call_ground.py",),
+        says="assert",
     ),
     Mutant(
         name="a trainer that goes on finds what it wrote itself",

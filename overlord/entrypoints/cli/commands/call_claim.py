@@ -3,8 +3,9 @@
 import asyncio
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,9 +22,14 @@ from overlord.store.evidence import EvidenceStore
 
 if TYPE_CHECKING:
     from overlord.entrypoints.claim.check import Checked
+    from overlord.entrypoints.claim.planning import LaidOut
     from overlord.entrypoints.claim.record import Claim
 
 Handles = Annotated[list[str], typer.Argument(metavar="CALL…", help="Calls by their handles, as c7.")]
+
+
+MOST_NAMED = 20
+"""As many files are shown before one is asked."""
 
 
 def export(
@@ -74,28 +80,45 @@ def verify(  # noqa: PLR0917 - as it is typed
     ] = "",
     rerun: Annotated[
         bool,
-        typer.Option("--rerun", help="Run the recorded commands once more, on copies of the commit's files."),
+        typer.Option("--rerun", help="Run what they rest on once more, on copies of the commit's files."),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Run them without asking.")] = False,
+    trust_claims: Annotated[
+        bool,
+        typer.Option(
+            "--trust-claims", help="With --yes, also what files of claims bring: commands and code."
+        ),
+    ] = False,
     json: Json = False,
     _repo: Repo = "",
 ) -> None:
     """Check claims: digests, the ledger's chain, the commit that holds them, and with --rerun their commands. 1 if one does not hold.
 
-    With --rerun the repository's commands run as your own programs: use it on code that you would run yourself.
+    With --rerun the repository's commands, and those and the code that claims bring, run as your own programs: use it on code that you
+    would run yourself.
     """
     from overlord.entrypoints.claim.check import checked
 
+    are_files = any(read_ref(item) is None for item in claims)
+    if rerun and yes and are_files and not trust_claims:
+        raise Refused(
+            "files of claims bring commands and code of their own: run it without --yes to be shown them, or add --trust-claims"
+        )
     found = [_kept(item) if read_ref(item) is not None else _read(item) for item in claims]
     lines = [line for claim in found for line in checked(claim)]
     if commit or rerun:
-        lines += asyncio.run(_in_checkout(found, checkout, commit or "HEAD", rerun=rerun, yes=yes))
-    if json:
-        as_json({"holds": all(item.holds for item in lines), "checks": [asdict(item) for item in lines]})
-    else:
-        for item in lines:
-            show_text(f"{item.claim}: {'' if item.holds else 'WRONG: '}{line(item.text)}")
+        agree = partial(_agree, yes=yes) if rerun else None
+        lines += asyncio.run(_in_checkout(found, checkout, commit or "HEAD", agree))
+    _show(lines, as_object=json)
     raise typer.Exit(0 if all(item.holds for item in lines) else 1)
+
+
+def _show(lines: Sequence["Checked"], *, as_object: bool) -> None:
+    if as_object:
+        as_json({"holds": all(item.holds for item in lines), "checks": [asdict(item) for item in lines]})
+        return
+    for item in lines:
+        show_text(f"{item.claim}: {'' if item.holds else 'WRONG: '}{line(item.text)}")
 
 
 def _kept(ref: str) -> "Claim":
@@ -115,33 +138,40 @@ def _read(path: str) -> "Claim":
 
 
 async def _in_checkout(
-    claims: Sequence["Claim"], directory: str, ref: str, *, rerun: bool, yes: bool
+    claims: Sequence["Claim"], directory: str, ref: str, agree: "Callable[[Sequence[LaidOut]], None] | None"
 ) -> list["Checked"]:
-    from overlord.entrypoints.claim import commit
+    """Hold claims against a commit; with `agree`, which raises Refused where a person does not, run once more what they rest on."""
+    from overlord.entrypoints.claim import commit, planning
     from overlord.entrypoints.claim import rerun as again
     from overlord.entrypoints.local import checkout
 
     place = checkout.find(Path(directory))
     lines = await commit.checked(claims, place, ref)
-    if not rerun:
+    if agree is None:
         return lines
-    _agree(claims, yes=yes)
     with tempfile.TemporaryDirectory(prefix="overlord-claim-") as room:
-        head = Path(room, "head")
-        await again.lay_out(place, ref, head)
-        return [*lines, *again.checked(claims, head, Path(room))]
+        laid_out = await planning.lay_out(claims, place, ref, Path(room))
+        agree(laid_out)
+        return [*lines, *again.checked(laid_out, Path(room))]
 
 
-def _agree(claims: Sequence["Claim"], *, yes: bool) -> None:
-    """Say what would be run, and ask. Raises Refused."""
-    from overlord.entrypoints.claim.rerun import recorded
-
-    commands = dict.fromkeys(" ".join(item.command) for claim in claims for item in recorded(claim))
-    show_text(
-        "These commands run as your own programs, on copies of the files:",
-    )
-    for words in commands:
-        show_text(f"  {line(words)}")
+def _agree(laid_out: Sequence["LaidOut"], *, yes: bool) -> None:
+    """Say what would be run on what, and ask. Raises Refused."""
+    commands = dict.fromkeys((item.command, item.step.directory) for laid in laid_out for item in laid.runs)
+    if not commands:
+        return
+    files = dict.fromkeys(path for laid in laid_out for path in laid.taken_back)
+    show_text("These commands run as your own programs, on copies of the commit's files:")
+    for words, inside in commands:
+        show_text(f"  {line(' '.join(words))}{f' (in {line(inside)})' if inside else ''}")
+    if files:
+        show_text(
+            "In the copies these files are what the claims say they were before; that text is the claims' own:"
+        )
+        for path in list(files)[:MOST_NAMED]:
+            show_text(f"  {line(path)}")
+        if len(files) > MOST_NAMED:
+            show_text(f"  and {len(files) - MOST_NAMED} more")
     if yes:
         return
     if not can_ask():
