@@ -413,6 +413,20 @@ def test_where_no_test_is_counted_the_exit_code_alone_judges_and_that_is_told(
 
 
 @pytest.mark.parametrize("discipline", [GREEN, REFACTOR])
+@pytest.mark.parametrize("path", ["build.gradle.kts", "app/pom.xml", "Cargo.toml"])
+def test_what_is_built_is_not_changed_where_no_test_is_counted(discipline: DisciplineName, path: str) -> None:
+    changes = [CODE, Change(path=path, status="M", added=1)]
+    arguments = {**ARGUMENTS, "test_cmd": "./check"}
+    is_green = discipline is GREEN
+    base = counting(1, "AssertionError: 1 != 2") if is_green else counting(0, "it works")
+    made = judged(discipline, changes, base, counting(0, "it works"), arguments=arguments)
+    assert not made.verified
+    assert made.why.startswith(f"{path} was changed, which may say which tests are run")
+    counts = UNIT_RED if is_green else UNIT_GREEN
+    assert judged(discipline, changes, counts, UNIT_GREEN, arguments=arguments).verified
+
+
+@pytest.mark.parametrize("discipline", [GREEN, REFACTOR])
 def test_a_command_that_was_not_run_shows_nothing(discipline: DisciplineName) -> None:
     base = counting(1, "AssertionError: 1 != 2") if discipline is GREEN else counting(0, "it works")
     arguments = {**ARGUMENTS, "test_cmd": "./check"}

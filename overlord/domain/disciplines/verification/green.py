@@ -14,6 +14,7 @@ from overlord.domain.checks.testruns.red_run import RedQuestion, named, red_run
 from overlord.domain.checks.testruns.run import Run, Runs, is_controlled, is_in
 from overlord.domain.disciplines.call import Verification
 from overlord.domain.disciplines.verification.runs import (
+    UNCOUNTED,
     Asked,
     base_on_head,
     by_counts,
@@ -26,6 +27,7 @@ from overlord.domain.disciplines.verification.runs import (
     runner_replaced,
     seen_tests,
     shown,
+    uncounted,
     why_not_passed,
 )
 from overlord.domain.disciplines.verification.seen import Plan, Seen
@@ -136,6 +138,8 @@ def _by_exit_codes(
             which = "as they were written" if step is restored else "with this change"
             said = f"The tests do not pass {which} (exit code {step.exit_code}). {why}".strip()
             return Verification(verified=False, why=visible(said), output=shown(step))
+    if path := uncounted(seen, head):
+        return Verification(verified=False, why=visible(f"{path} {UNCOUNTED}"), output=shown(head))
     said = f"The tests failed for an assertion before and pass now, judged {by_counts(head)}."
     return Verification(verified=True, why=f"{said}{_of_tests(seen)}", output=shown(restored or head))
 

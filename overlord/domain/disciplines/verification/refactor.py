@@ -10,6 +10,7 @@ from overlord.domain.checks.testruns.run import Runs, read_run
 from overlord.domain.disciplines.call import Verification
 from overlord.domain.disciplines.verification.green import not_kept, runs_of
 from overlord.domain.disciplines.verification.runs import (
+    UNCOUNTED,
     Asked,
     base_on_head,
     by_counts,
@@ -18,6 +19,7 @@ from overlord.domain.disciplines.verification.runs import (
     needed_code,
     no_report,
     shown,
+    uncounted,
     weakened,
     why_not_passed,
 )
@@ -55,7 +57,7 @@ def judge_refactor(seen: Seen) -> Verification:
     if before is None or not before.fits_its_exit_code:
         if not is_by_exit_code(seen, base):
             return Verification(verified=False, why=visible(no_report(base)), output=shown(base))
-        return _by_exit_codes(base, restored, head)
+        return _by_exit_codes(seen, base, restored, head)
     if failing := list(before.failed):
         said = f"The tests were not green before: {named(failing)} fails without this change. Make them pass first."
         return Verification(verified=False, why=visible(said), output=failing[0].message)
@@ -124,7 +126,9 @@ def _differs(runs: Runs, seen: Seen) -> str:
     return not_kept(runs)
 
 
-def _by_exit_codes(base: StepResult, restored: StepResult | None, head: StepResult) -> Verification:
+def _by_exit_codes(
+    seen: Seen, base: StepResult, restored: StepResult | None, head: StepResult
+) -> Verification:
     """A command that says nothing but yes or no of the tests as a whole."""
     for step in (base, *((restored,) if restored else ()), head):
         why = why_not_passed(base, step)
@@ -135,5 +139,7 @@ def _by_exit_codes(base: StepResult, restored: StepResult | None, head: StepResu
         else:
             said = f"The tests do not pass with this change (exit code {step.exit_code}). {why}"
         return Verification(verified=False, why=visible(said.strip()), output=shown(step))
+    if path := uncounted(seen, head):
+        return Verification(verified=False, why=visible(f"{path} {UNCOUNTED}"), output=shown(head))
     said = f"The tests pass before and after, judged {by_counts(head)}."
     return Verification(verified=True, why=said, output=shown(head))

@@ -4,6 +4,7 @@ import posixpath
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 
 from pydantic import ValidationError
 
@@ -32,8 +33,44 @@ from overlord.domain.scope.check import Change
 from overlord.domain.text.problem import first_problem
 
 _WORD = re.compile(r"[^\s;&|()<>'\"`$=]+")
+_BUILDS = (
+    "build.gradle*",
+    "settings.gradle*",
+    "gradle.properties",
+    "pom.xml",
+    "build.xml",
+    "build.sbt",
+    "cargo.toml",
+    "build.rs",
+    "cmakelists.txt",
+    "*.cmake",
+    "meson.build",
+    "*.mk",
+    "build.bazel",
+    "build",
+    "*.csproj",
+    "*.fsproj",
+    "directory.build.*",
+    "rakefile",
+    ".rspec",
+    "mix.exs",
+    "composer.json",
+    "package.swift",
+    "pubspec.yaml",
+    ".mocharc*",
+    "vite.config.*",
+    "babel.config.*",
+    ".babelrc*",
+    "tsconfig*.json",
+    "deno.json*",
+)
+"""Names of files that say which tests there are, beside those that are put back for a run of base's tests."""
 _INSTALLED = frozenset({"node_modules", "site-packages", ".venv", "venv"})
 """Directories of what is installed: a runner of tests, and what it loads."""
+UNCOUNTED = (
+    "was changed, which may say which tests are run, and the output tells no number of tests: use a command that tells it, or one that"
+    " writes a JUnit report."
+)
 MOST_OUTPUT = 4_000
 """Characters of an output that are kept with a finding."""
 
@@ -196,6 +233,15 @@ def why_not_passed(base: StepResult, step: StepResult) -> str:
     if told.code is not RedCode.PASSED:
         return told.line or "What is printed does not tell why."
     return why_fewer(base.output, step.output) if step is not base else ""
+
+
+def uncounted(seen: Seen, step: StepResult) -> str:
+    """A file of the change that says which tests are built or run, where nothing is counted that would show what became of them; empty
+    for none. Those that are put back as they were are not among them."""
+    if total(step.output):
+        return ""
+    names = ((path, path.rpartition("/")[2].casefold()) for path in sorted(seen.touched))
+    return next((path for path, name in names if any(fnmatchcase(name, one) for one in _BUILDS)), "")
 
 
 def by_counts(step: StepResult) -> str:
