@@ -60,7 +60,7 @@ _GO_PACKAGE = re.compile(
 _GO_TEST = re.compile(r"^[ \t]*(?:=== (RUN)|--- (FAIL|SKIP):) +\S+", re.MULTILINE)
 _NAMED = re.compile(
     r"^[ \t]*(?:(?P<tap>ok|not ok) \d+ - (?P<name>.+?)|(?P<mark>[✔✖]) (?P<other>.+?)(?: \([\d.]+ms\))?)"
-    r"(?P<directive> # (?:SKIP|TODO|skip|todo)\b.*)?$",
+    r"(?P<directive> # (?i:skip|todo)\b.*)?$",
     re.MULTILINE,
 )
 _NO_TEST = re.compile(r".*/.*|.*\.[cm]?[jt]sx?|failing tests:")
