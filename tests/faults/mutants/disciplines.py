@@ -125,7 +125,7 @@ DISCIPLINES = (
     Mutant(
         name="a red may write tests and nothing else",
         file="overlord/engine/disciplines/dispatch.py",
-        before='return Scope(patterns=(*(f"{inside}{pattern}" for pattern in TESTS), *named))',
+        before="return Scope(patterns=(*tests, *named))",
         after="return _within(call, without=())",
         tests=(f"{CALLS}::test_code_that_a_red_changes_is_left_out",),
         says="calc.py",
