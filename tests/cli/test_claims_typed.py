@@ -1,6 +1,7 @@
 """`overlord call export|verify|trailers`: a stranger checks what calls came to, and what was changed since is found."""
 
 import json
+import shlex
 import sqlite3
 import subprocess
 from collections.abc import Callable, Mapping
@@ -23,8 +24,12 @@ from tests.cli.conftest import Filled, Overlord
 from tests.records import later
 
 CALC, FIXED = "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return a + b\n"
-TEST = "from calc import add\n\nassert add(1, 1) == 2\n"
-COMMAND = ("python3", "test_calc.py")
+OTHER = "import unittest\n\n\nclass TestOther(unittest.TestCase):\n    def test_one(self):\n        self.assertEqual(1 + 1, 2)\n"
+TEST = (
+    "import unittest\n\nfrom calc import add\n\n\nclass TestAdd(unittest.TestCase):\n    def test_add(self):\n"
+    "        self.assertEqual(add(1, 1), 2)\n"
+)
+COMMAND = ("python3", "-m", "unittest", "-q")
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,7 @@ def story(tmp_path: Path) -> Story:
     root.mkdir()
     made = Story(root=root, start="", red="", green="")
     made.git("init", "--quiet")
+    (root / "test_other.py").write_text(OTHER)
     commits = []
     for name, text in (("calc.py", CALC), ("test_calc.py", TEST), ("calc.py", FIXED)):
         (root / name).write_text(text)
@@ -75,14 +81,19 @@ def keep(connection: sqlite3.Connection, files: EvidenceStore, call: Call, kind:
 
 
 def call_of(
-    story: Story, discipline: DisciplineName, commits: tuple[str, str], *steps: tuple[CheckStep, int]
+    story: Story,
+    discipline: DisciplineName,
+    commits: tuple[str, str],
+    *steps: tuple[CheckStep, int],
+    test_cmd: str = " ".join(COMMAND),
+    directory: str = "",
 ) -> Callable[..., None]:
     """What the engine leaves of a call that changed one commit's files into another's."""
     base, head = commits
 
     def write(connection: sqlite3.Connection, files: EvidenceStore) -> None:
-        arguments = {**RED, "test_cmd": " ".join(COMMAND)}
-        call = open_call(connection, discipline=discipline, arguments=arguments)
+        arguments = {**RED, "test_path": "test_calc.py", "test_cmd": test_cmd}
+        call = open_call(connection, discipline=discipline, arguments=arguments, directory=directory)
         result = replace(VERIFIED, base_tree=story.tree(base), head_tree=story.tree(head))
         runs = [StepResult(name=step.name, outcome=StepOutcome.RAN, exit_code=code) for step, code in steps]
         said: dict[str, Any] = {
@@ -111,7 +122,7 @@ def claims(story: Story, overlord: Overlord, filled: Filled, tmp_path: Path) -> 
         CheckStep(name="tests", command=COMMAND),
         CheckStep(name="baseline", tree=Tree.BASE, command=COMMAND),
     )
-    red = call_of(story, DisciplineName.TDD_RED, (story.start, story.red), (before, 2), (after, 1))
+    red = call_of(story, DisciplineName.TDD_RED, (story.start, story.red), (before, 0), (after, 1))
     green = call_of(story, DisciplineName.TDD_GREEN, (story.red, story.green), (before, 1), (after, 0))
 
     home = filled(lambda connection: None)
@@ -205,7 +216,7 @@ def test_a_commit_holds_what_was_written(overlord: Overlord, story: Story, claim
 def test_recorded_commands_are_run_again(overlord: Overlord, story: Story, claims: list[str]) -> None:
     words = ("call", "verify", *claims, "--checkout", str(story.root), "--commit", story.green, "--rerun")
     said = overlord(*words)
-    assert said.code == 5 and "python3 test_calc.py" in said.out and "add --yes" in said.err
+    assert said.code == 5 and "python3 -m unittest -q" in said.out and "add --yes" in said.err
     assert "that text is the claims' own:\n  calc.py\n" in said.out, (
         "what is put back is named before it is run"
     )
@@ -214,9 +225,9 @@ def test_recorded_commands_are_run_again(overlord: Overlord, story: Story, claim
     assert said.code == 5 and "add --trust-claims" in said.err and not said.out
     said = overlord(*words, "--yes", "--trust-claims")
     assert said.code == 0, said.out
-    assert "c3: `python3 test_calc.py` on the files after it ended with 0, as was recorded." in said.out
-    assert "c3: `python3 test_calc.py` on the files before it ended with 1, as was recorded." in said.out
-    assert "c1: `python3 test_calc.py` on the files after it ended with 1, as was recorded." in said.out
+    assert "c3: `python3 -m unittest -q` on the files after it ended with 0, as was recorded." in said.out
+    assert "c3: `python3 -m unittest -q` on the files before it ended with 1, as was recorded." in said.out
+    assert "c1: `python3 -m unittest -q` on the files after it ended with 1, as was recorded." in said.out
     assert story.git("status", "--porcelain") == ""
 
 
@@ -243,7 +254,7 @@ def test_a_command_that_ends_otherwise_is_told(overlord: Overlord, story: Story,
     place = ("--checkout", str(story.root), "--commit", story.green, "--rerun", "--yes", "--trust-claims")
     said = overlord("call", "verify", claims[0], *place)  # without the later claim, its code is there already
     assert said.code == 1 and "ended with 0, and 1 was recorded" in said.out
-    assert "The tests pass with the change, so no test of it fails." in said.out
+    assert "By what ran here it is not verified" in said.out
 
 
 FORGED: Mapping[str, tuple[Callable[[Any], object], str]] = {
@@ -282,6 +293,102 @@ def test_what_claims_to_rest_on_other_runs_does_not_hold(
     answer = overlord("call", "verify", claims[1], *place)
     assert answer.code == 1 and told in answer.out, answer.out + answer.err
     assert "ended with" not in answer.out
+
+
+def forged(
+    story: Story,
+    overlord: Overlord,
+    filled: Filled,
+    place: Path,
+    discipline: DisciplineName,
+    commits: tuple[str, str],
+    *steps: tuple[CheckStep, int],
+    **arguments: str,
+) -> str:
+    """A claim in which all fits together, whatever was run."""
+    files = EvidenceStore(filled(lambda connection: None).evidence)
+    write = call_of(story, discipline, commits, *steps, **arguments)
+    filled(lambda connection: write(connection, files))
+    said = overlord("call", "export", "c1", "--output", str(place))
+    assert said.code == 0, said.err
+    return str(place)
+
+
+def step_of(command: tuple[str, ...], tree: Tree = Tree.HEAD, name: str = "tests", **given: Any) -> CheckStep:
+    return CheckStep(name=name, tree=tree, command=command, **given)
+
+
+NOTHING_SHOWN: Mapping[str, tuple[DisciplineName, str, int, int, str]] = {
+    "red by a command that fails": (
+        DisciplineName.TDD_RED,
+        "false",
+        1,
+        1,
+        "By what ran here it is not verified",
+    ),
+    "green that never was red": (DisciplineName.TDD_GREEN, "true", 0, 0, "was not red before"),
+    "green by a command that looks at the code": (
+        DisciplineName.TDD_GREEN,
+        "grep -q 'a + b' calc.py",
+        1,
+        0,
+        "It changed calc.py, which the test command runs",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", NOTHING_SHOWN)
+def test_runs_that_end_as_recorded_and_show_nothing_do_not_hold(
+    overlord: Overlord, filled: Filled, story: Story, tmp_path: Path, what: str
+) -> None:
+    """What ran here is judged as an Overlord judges it: a person who forges a claim may choose its command."""
+    discipline, line, before, after, told = NOTHING_SHOWN[what]
+    command = tuple(shlex.split(line))
+    commits = (story.start, story.red) if discipline is DisciplineName.TDD_RED else (story.red, story.green)
+    steps = ((step_of(command, Tree.BASE, "baseline"), before), (step_of(command), after))
+    claim = forged(story, overlord, filled, tmp_path / "f.json", discipline, commits, *steps, test_cmd=line)
+    place = ("--checkout", str(story.root), "--commit", commits[1], "--rerun", "--yes", "--trust-claims")
+    said = overlord("call", "verify", claim, *place)
+    assert said.code == 1 and told in said.out, said.out + said.err
+    assert "WRONG" in said.out.splitlines()[-1]
+
+
+def test_a_claim_for_a_directory_is_run_in_it(
+    overlord: Overlord, filled: Filled, story: Story, tmp_path: Path
+) -> None:
+    """The commands pass and fail as they did there; at the root there are no tests."""
+    commits = []
+    for _, commit in (("red", story.red), ("green", story.green)):
+        story.git("checkout", "--quiet", commit)
+        story.git("checkout", "--quiet", "-B", "below")
+        (story.root / "shop").mkdir()
+        for name in ("calc.py", "test_calc.py", "test_other.py"):
+            story.git("mv", name, f"shop/{name}")
+        story.git("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "below")
+        commits.append(story.git("rev-parse", "HEAD").strip())
+    before = step_of(COMMAND, Tree.BASE, "baseline", directory="shop")
+    claim = forged(
+        story,
+        overlord,
+        filled,
+        tmp_path / "below.json",
+        DisciplineName.TDD_GREEN,
+        (commits[0], commits[1]),
+        (before, 1),
+        (step_of(COMMAND, directory="shop"), 0),
+        directory="shop",
+    )
+    words = ("call", "verify", claim, "--checkout", str(story.root), "--commit", commits[1], "--rerun")
+    said = overlord(*words)
+    assert said.code == 5 and "python3 -m unittest -q (in shop)" in said.out
+    said = overlord(*words, "--yes", "--trust-claims")
+    assert said.code == 0, said.out + said.err
+    assert "on the files before it ended with 1, as was recorded" in said.out
+
+
+def test_the_reply_says_what_the_ledgers_head_is_for(overlord: Overlord, claims: list[str]) -> None:
+    said = overlord("call", "verify", claims[0])
+    assert "compare the head with the one that the ledger's owner gives you" in said.out
 
 
 def test_each_claim_is_held_against_the_commit(overlord: Overlord, story: Story, claims: list[str]) -> None:

@@ -8,6 +8,8 @@ from overlord.domain.event import EventName
 from overlord.domain.text.plain import count
 from overlord.entrypoints.claim.record import Claim, ClaimedFile
 
+_TO_COMPARE = "Whoever made the claim could have made these too: compare the head with the one that the ledger's owner gives you:"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
@@ -94,7 +96,10 @@ def _ledger(claim: Claim) -> Iterator[tuple[bool, str]]:
         return
     sealed = sum(item.event is None for item in events)
     others = f"; {sealed} between are of other work, and are in it by their hashes alone" if sealed else ""
-    yield True, f"{count(len(events), 'event')} of the ledger, chained{others}. Head {claim.ledger_head}."
+    yield (
+        True,
+        f"{count(len(events), 'event')} of the ledger, chained{others}. {_TO_COMPARE} {claim.ledger_head}.",
+    )
 
 
 def _ends(claim: Claim) -> str:
