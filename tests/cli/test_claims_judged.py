@@ -91,5 +91,5 @@ NOT_SHOWN = {
 
 @pytest.mark.parametrize("what", NOT_SHOWN)
 def test_runs_that_cannot_show_it(tmp_path: Path, what: str) -> None:
-    *given, told = NOT_SHOWN[what]
-    assert told in shown(tmp_path, *given)
+    discipline, base, head, told = NOT_SHOWN[what]
+    assert told in shown(tmp_path, discipline, base, head)

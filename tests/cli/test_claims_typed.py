@@ -174,6 +174,12 @@ TAMPERED: Mapping[str, tuple[Callable[[Any], object], str]] = {
         lambda claim: claim["call"]["arguments"].update(spec="less"),
         "different things: arguments",
     ),
+    "who asked": (
+        lambda claim: claim["call"].update(actor="mcp:bob"),
+        "something else of the call: who asked",
+    ),
+    "the session": (lambda claim: claim["call"].update(session="other"), "of the call: session"),
+    "the base": (lambda claim: claim["call"].update(base_commit="b" * 40), "commit that it began on"),
     "an event": (
         lambda claim: claim["ledger"][0]["event"].update(actor="mcp:bob"),
         "Event 1 of the ledger was changed",
@@ -229,6 +235,13 @@ def test_recorded_commands_are_run_again(overlord: Overlord, story: Story, claim
     assert "c3: `python3 -m unittest -q` on the files before it ended with 1, as was recorded." in said.out
     assert "c1: `python3 -m unittest -q` on the files after it ended with 1, as was recorded." in said.out
     assert story.git("status", "--porcelain") == ""
+
+
+def test_what_is_run_is_named_beside_the_json(overlord: Overlord, story: Story, claims: list[str]) -> None:
+    place = ("--checkout", str(story.root), "--commit", story.green, "--rerun", "--yes", "--trust-claims")
+    said = overlord("call", "verify", *claims, *place, "--json")
+    assert json.loads(said.out)["holds"] is True
+    assert "  python3 -m unittest -q\n" in said.err
 
 
 def test_a_claim_of_ones_own_is_run_again_with_yes(
@@ -405,6 +418,57 @@ def test_each_claim_is_held_against_the_commit(overlord: Overlord, story: Story,
         and "c1: WRONG:" in said.out
         and "does not hold what it wrote: test_calc.py" in said.out
     )
+
+
+def resealed(place: str, kind: str, content: str) -> None:
+    """Put other evidence into a claim, with digests and names that fit."""
+    claim = json.loads(Path(place).read_text())
+    found = next(item for item in claim["evidence"] if item["kind"] == kind)
+    before, found["content"] = found["sha256"], content
+    found["sha256"] = sha256(content.encode()).hexdigest()
+    Path(place).write_text(json.dumps(claim).replace(before, found["sha256"]))
+
+
+PATCHES = (
+    'diff --git "a/\\xzz" "b/\\xzz"\nindex ' + "0" * 40 + ".." + "1" * 40 + "\n",
+    "diff --git \nindex " + "0" * 40 + ".." + "1" * 40 + "\n",
+    "diff --git a/\0 b/\0\nindex " + "0" * 40 + ".." + "1" * 40 + "\n",
+    "no patch",
+)
+
+
+@pytest.mark.parametrize("patch", PATCHES)
+def test_a_patch_out_of_form_does_not_hold(
+    overlord: Overlord, story: Story, claims: list[str], patch: str
+) -> None:
+    resealed(claims[1], "patch", patch)
+    place = ("--checkout", str(story.root), "--commit", story.green, "--rerun", "--yes", "--trust-claims")
+    said = overlord("call", "verify", claims[1], *place)
+    assert said.code == 1 and "WRONG" in said.out and "ended with" not in said.out, said.err
+
+
+@pytest.mark.parametrize("directory", ["\0", "../..", "none", "x" * 5000, "/"])
+def test_a_directory_that_is_none_runs_nothing(
+    overlord: Overlord, story: Story, claims: list[str], directory: str
+) -> None:
+    claim = json.loads(Path(claims[1]).read_text())
+    claim["call"]["directory"] = directory
+    said = json.loads(next(item["content"] for item in claim["evidence"] if item["kind"] == "verification"))
+    for step in said["steps"]:
+        step["directory"] = directory
+    Path(claims[1]).write_text(json.dumps(claim))
+    resealed(claims[1], "verification", json.dumps(said))
+    place = ("--checkout", str(story.root), "--commit", story.green, "--rerun", "--yes", "--trust-claims")
+    answer = overlord("call", "verify", claims[1], *place)
+    assert answer.code == 1 and "cannot be run: there is no directory" in answer.out, answer.err
+    assert "ended with" not in answer.out
+
+
+def test_a_claim_that_is_too_large_is_refused(overlord: Overlord, tmp_path: Path) -> None:
+    with (tmp_path / "large.json").open("wb") as file:
+        file.truncate(100_000_000)
+    said = overlord("call", "verify", str(tmp_path / "large.json"))
+    assert said.code == 5 and "is no claim: it is larger than 64,000,000 bytes" in said.err
 
 
 def test_trailers_name_what_can_be_checked(overlord: Overlord, claims: list[str]) -> None:
