@@ -4,6 +4,7 @@ import json
 import shlex
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
@@ -364,6 +365,23 @@ def test_runs_that_end_as_recorded_and_show_nothing_do_not_hold(
     said = overlord("call", "verify", claim, *place)
     assert said.code == 1 and told in said.out, said.out + said.err
     assert "WRONG" in said.out.splitlines()[-1]
+
+
+def test_where_pytest_is_not_installed_that_is_said(
+    overlord: Overlord, filled: Filled, story: Story, tmp_path: Path
+) -> None:
+    """Its exit code is that of failed tests, so a red would seem to hold."""
+    line = f"{sys.executable} -S -m pytest"
+    command = tuple(line.split())
+    steps = ((step_of(command, Tree.BASE, "baseline"), 1), (step_of(command), 1))
+    commits = (story.start, story.red)
+    claim = forged(
+        story, overlord, filled, tmp_path / "f.json", DisciplineName.TDD_RED, commits, *steps, test_cmd=line
+    )
+    place = ("--checkout", str(story.root), "--commit", story.red, "--rerun", "--yes", "--trust-claims")
+    said = overlord("call", "verify", claim, *place)
+    assert said.code == 1 and "cannot be run here: pytest is not installed" in said.out, said.out
+    assert "ended with" not in said.out
 
 
 def test_a_claim_for_a_directory_is_run_in_it(

@@ -3,6 +3,7 @@
 The commands are programs of the repository and of the claims, and run as the user's own: nothing keeps them from their files.
 """
 
+import re
 import shutil
 import subprocess
 import tempfile
@@ -20,6 +21,7 @@ _OWN_RECORD = (
 )
 MOST_OUTPUT = 200_000
 """Bytes that are looked at of what a command prints: its end."""
+_NO_PYTEST = re.compile(r"^\S*python\S*: No module named pytest$", re.MULTILINE)
 
 
 def checked(laid_out: Sequence[LaidOut], room: Path) -> Iterator[Checked]:
@@ -70,6 +72,8 @@ def _run(item: Planned, laid: LaidOut, place: Path) -> tuple[StepResult | None, 
         return None, f"{where} cannot be run here: {getattr(error, 'strerror', None) or error}."
     except subprocess.TimeoutExpired:
         return None, f"{where} did not end within {item.step.timeout_s} s."
+    if code and _NO_PYTEST.search(output):
+        return None, f"{where} cannot be run here: pytest is not installed for the python3 of your PATH."
     ended = (
         "as was recorded"
         if code == item.recorded.exit_code
