@@ -1,8 +1,10 @@
 """`overlord call export|verify|trailers`: a stranger checks what calls came to, and what was changed since is found."""
 
 import json
+import shlex
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
@@ -23,8 +25,12 @@ from tests.cli.conftest import Filled, Overlord
 from tests.records import later
 
 CALC, FIXED = "def add(a, b):\n    return a - b\n", "def add(a, b):\n    return a + b\n"
-TEST = "from calc import add\n\nassert add(1, 1) == 2\n"
-COMMAND = ("python3", "test_calc.py")
+OTHER = "import unittest\n\n\nclass TestOther(unittest.TestCase):\n    def test_one(self):\n        self.assertEqual(1 + 1, 2)\n"
+TEST = (
+    "import unittest\n\nfrom calc import add\n\n\nclass TestAdd(unittest.TestCase):\n    def test_add(self):\n"
+    "        self.assertEqual(add(1, 1), 2)\n"
+)
+COMMAND = ("python3", "-m", "unittest", "-q")
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,7 @@ def story(tmp_path: Path) -> Story:
     root.mkdir()
     made = Story(root=root, start="", red="", green="")
     made.git("init", "--quiet")
+    (root / "test_other.py").write_text(OTHER)
     commits = []
     for name, text in (("calc.py", CALC), ("test_calc.py", TEST), ("calc.py", FIXED)):
         (root / name).write_text(text)
@@ -75,14 +82,19 @@ def keep(connection: sqlite3.Connection, files: EvidenceStore, call: Call, kind:
 
 
 def call_of(
-    story: Story, discipline: DisciplineName, commits: tuple[str, str], *steps: tuple[CheckStep, int]
+    story: Story,
+    discipline: DisciplineName,
+    commits: tuple[str, str],
+    *steps: tuple[CheckStep, int],
+    test_cmd: str = " ".join(COMMAND),
+    directory: str = "",
 ) -> Callable[..., None]:
     """What the engine leaves of a call that changed one commit's files into another's."""
     base, head = commits
 
     def write(connection: sqlite3.Connection, files: EvidenceStore) -> None:
-        arguments = {**RED, "test_cmd": " ".join(COMMAND)}
-        call = open_call(connection, discipline=discipline, arguments=arguments)
+        arguments = {**RED, "test_path": "test_calc.py", "test_cmd": test_cmd}
+        call = open_call(connection, discipline=discipline, arguments=arguments, directory=directory)
         result = replace(VERIFIED, base_tree=story.tree(base), head_tree=story.tree(head))
         runs = [StepResult(name=step.name, outcome=StepOutcome.RAN, exit_code=code) for step, code in steps]
         said: dict[str, Any] = {
@@ -111,7 +123,7 @@ def claims(story: Story, overlord: Overlord, filled: Filled, tmp_path: Path) -> 
         CheckStep(name="tests", command=COMMAND),
         CheckStep(name="baseline", tree=Tree.BASE, command=COMMAND),
     )
-    red = call_of(story, DisciplineName.TDD_RED, (story.start, story.red), (before, 2), (after, 1))
+    red = call_of(story, DisciplineName.TDD_RED, (story.start, story.red), (before, 0), (after, 1))
     green = call_of(story, DisciplineName.TDD_GREEN, (story.red, story.green), (before, 1), (after, 0))
 
     home = filled(lambda connection: None)
@@ -163,6 +175,12 @@ TAMPERED: Mapping[str, tuple[Callable[[Any], object], str]] = {
         lambda claim: claim["call"]["arguments"].update(spec="less"),
         "different things: arguments",
     ),
+    "who asked": (
+        lambda claim: claim["call"].update(actor="mcp:bob"),
+        "something else of the call: who asked",
+    ),
+    "the session": (lambda claim: claim["call"].update(session="other"), "of the call: session"),
+    "the base": (lambda claim: claim["call"].update(base_commit="b" * 40), "commit that it began on"),
     "an event": (
         lambda claim: claim["ledger"][0]["event"].update(actor="mcp:bob"),
         "Event 1 of the ledger was changed",
@@ -205,7 +223,7 @@ def test_a_commit_holds_what_was_written(overlord: Overlord, story: Story, claim
 def test_recorded_commands_are_run_again(overlord: Overlord, story: Story, claims: list[str]) -> None:
     words = ("call", "verify", *claims, "--checkout", str(story.root), "--commit", story.green, "--rerun")
     said = overlord(*words)
-    assert said.code == 5 and "python3 test_calc.py" in said.out and "add --yes" in said.err
+    assert said.code == 5 and "python3 -m unittest -q" in said.out and "add --yes" in said.err
     assert "that text is the claims' own:\n  calc.py\n" in said.out, (
         "what is put back is named before it is run"
     )
@@ -214,10 +232,17 @@ def test_recorded_commands_are_run_again(overlord: Overlord, story: Story, claim
     assert said.code == 5 and "add --trust-claims" in said.err and not said.out
     said = overlord(*words, "--yes", "--trust-claims")
     assert said.code == 0, said.out
-    assert "c3: `python3 test_calc.py` on the files after it ended with 0, as was recorded." in said.out
-    assert "c3: `python3 test_calc.py` on the files before it ended with 1, as was recorded." in said.out
-    assert "c1: `python3 test_calc.py` on the files after it ended with 1, as was recorded." in said.out
+    assert "c3: `python3 -m unittest -q` on the files after it ended with 0, as was recorded." in said.out
+    assert "c3: `python3 -m unittest -q` on the files before it ended with 1, as was recorded." in said.out
+    assert "c1: `python3 -m unittest -q` on the files after it ended with 1, as was recorded." in said.out
     assert story.git("status", "--porcelain") == ""
+
+
+def test_what_is_run_is_named_beside_the_json(overlord: Overlord, story: Story, claims: list[str]) -> None:
+    place = ("--checkout", str(story.root), "--commit", story.green, "--rerun", "--yes", "--trust-claims")
+    said = overlord("call", "verify", *claims, *place, "--json")
+    assert json.loads(said.out)["holds"] is True
+    assert "  python3 -m unittest -q\n" in said.err
 
 
 def test_a_claim_of_ones_own_is_run_again_with_yes(
@@ -243,7 +268,7 @@ def test_a_command_that_ends_otherwise_is_told(overlord: Overlord, story: Story,
     place = ("--checkout", str(story.root), "--commit", story.green, "--rerun", "--yes", "--trust-claims")
     said = overlord("call", "verify", claims[0], *place)  # without the later claim, its code is there already
     assert said.code == 1 and "ended with 0, and 1 was recorded" in said.out
-    assert "The tests pass with the change, so no test of it fails." in said.out
+    assert "By what ran here it is not verified" in said.out
 
 
 FORGED: Mapping[str, tuple[Callable[[Any], object], str]] = {
@@ -284,6 +309,119 @@ def test_what_claims_to_rest_on_other_runs_does_not_hold(
     assert "ended with" not in answer.out
 
 
+def forged(
+    story: Story,
+    overlord: Overlord,
+    filled: Filled,
+    place: Path,
+    discipline: DisciplineName,
+    commits: tuple[str, str],
+    *steps: tuple[CheckStep, int],
+    **arguments: str,
+) -> str:
+    """A claim in which all fits together, whatever was run."""
+    files = EvidenceStore(filled(lambda connection: None).evidence)
+    write = call_of(story, discipline, commits, *steps, **arguments)
+    filled(lambda connection: write(connection, files))
+    said = overlord("call", "export", "c1", "--output", str(place))
+    assert said.code == 0, said.err
+    return str(place)
+
+
+def step_of(command: tuple[str, ...], tree: Tree = Tree.HEAD, name: str = "tests", **given: Any) -> CheckStep:
+    return CheckStep(name=name, tree=tree, command=command, **given)
+
+
+NOTHING_SHOWN: Mapping[str, tuple[DisciplineName, str, int, int, str]] = {
+    "red by a command that fails": (
+        DisciplineName.TDD_RED,
+        "false",
+        1,
+        1,
+        "By what ran here it is not verified",
+    ),
+    "green that never was red": (DisciplineName.TDD_GREEN, "true", 0, 0, "was not red before"),
+    "green by a command that looks at the code": (
+        DisciplineName.TDD_GREEN,
+        "grep -q 'a + b' calc.py",
+        1,
+        0,
+        "It changed calc.py, which the test command runs",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", NOTHING_SHOWN)
+def test_runs_that_end_as_recorded_and_show_nothing_do_not_hold(
+    overlord: Overlord, filled: Filled, story: Story, tmp_path: Path, what: str
+) -> None:
+    """What ran here is judged as an Overlord judges it: a person who forges a claim may choose its command."""
+    discipline, line, before, after, told = NOTHING_SHOWN[what]
+    command = tuple(shlex.split(line))
+    commits = (story.start, story.red) if discipline is DisciplineName.TDD_RED else (story.red, story.green)
+    steps = ((step_of(command, Tree.BASE, "baseline"), before), (step_of(command), after))
+    claim = forged(story, overlord, filled, tmp_path / "f.json", discipline, commits, *steps, test_cmd=line)
+    place = ("--checkout", str(story.root), "--commit", commits[1], "--rerun", "--yes", "--trust-claims")
+    said = overlord("call", "verify", claim, *place)
+    assert said.code == 1 and told in said.out, said.out + said.err
+    assert "WRONG" in said.out.splitlines()[-1]
+
+
+def test_where_pytest_is_not_installed_that_is_said(
+    overlord: Overlord, filled: Filled, story: Story, tmp_path: Path
+) -> None:
+    """Its exit code is that of failed tests, so a red would seem to hold."""
+    line = f"{sys.executable} -S -m pytest"
+    command = tuple(line.split())
+    steps = ((step_of(command, Tree.BASE, "baseline"), 1), (step_of(command), 1))
+    commits = (story.start, story.red)
+    claim = forged(
+        story, overlord, filled, tmp_path / "f.json", DisciplineName.TDD_RED, commits, *steps, test_cmd=line
+    )
+    place = ("--checkout", str(story.root), "--commit", story.red, "--rerun", "--yes", "--trust-claims")
+    said = overlord("call", "verify", claim, *place)
+    assert said.code == 1 and "cannot be run here: pytest is not installed" in said.out, said.out
+    assert "ended with" not in said.out
+
+
+def test_a_claim_for_a_directory_is_run_in_it(
+    overlord: Overlord, filled: Filled, story: Story, tmp_path: Path
+) -> None:
+    """The commands pass and fail as they did there; at the root there are no tests."""
+    commits = []
+    for _, commit in (("red", story.red), ("green", story.green)):
+        story.git("checkout", "--quiet", commit)
+        story.git("checkout", "--quiet", "-B", "below")
+        (story.root / "shop").mkdir()
+        for name in ("calc.py", "test_calc.py", "test_other.py"):
+            story.git("mv", name, f"shop/{name}")
+        story.git("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "below")
+        commits.append(story.git("rev-parse", "HEAD").strip())
+    before = step_of(COMMAND, Tree.BASE, "baseline", directory="shop")
+    claim = forged(
+        story,
+        overlord,
+        filled,
+        tmp_path / "below.json",
+        DisciplineName.TDD_GREEN,
+        (commits[0], commits[1]),
+        (before, 1),
+        (step_of(COMMAND, directory="shop"), 0),
+        directory="shop",
+    )
+    words = ("call", "verify", claim, "--checkout", str(story.root), "--commit", commits[1], "--rerun")
+    said = overlord(*words)
+    assert said.code == 5 and "python3 -m unittest -q (in shop)" in said.out
+    said = overlord(*words, "--yes", "--trust-claims")
+    assert said.code == 0, said.out + said.err
+    assert "on the files before it ended with 1, as was recorded" in said.out
+
+
+def test_the_reply_says_what_the_ledgers_head_is_for(overlord: Overlord, claims: list[str]) -> None:
+    said = overlord("call", "verify", claims[0])
+    assert "compare the head with the one that the ledger's owner gives you" in said.out
+
+
 def test_each_claim_is_held_against_the_commit(overlord: Overlord, story: Story, claims: list[str]) -> None:
     """Also where the commit is the tree that the last one left."""
     (story.root / "test_calc.py").write_text("assert True\n")
@@ -298,6 +436,57 @@ def test_each_claim_is_held_against_the_commit(overlord: Overlord, story: Story,
         and "c1: WRONG:" in said.out
         and "does not hold what it wrote: test_calc.py" in said.out
     )
+
+
+def resealed(place: str, kind: str, content: str) -> None:
+    """Put other evidence into a claim, with digests and names that fit."""
+    claim = json.loads(Path(place).read_text())
+    found = next(item for item in claim["evidence"] if item["kind"] == kind)
+    before, found["content"] = found["sha256"], content
+    found["sha256"] = sha256(content.encode()).hexdigest()
+    Path(place).write_text(json.dumps(claim).replace(before, found["sha256"]))
+
+
+PATCHES = (
+    'diff --git "a/\\xzz" "b/\\xzz"\nindex ' + "0" * 40 + ".." + "1" * 40 + "\n",
+    "diff --git \nindex " + "0" * 40 + ".." + "1" * 40 + "\n",
+    "diff --git a/\0 b/\0\nindex " + "0" * 40 + ".." + "1" * 40 + "\n",
+    "no patch",
+)
+
+
+@pytest.mark.parametrize("patch", PATCHES)
+def test_a_patch_out_of_form_does_not_hold(
+    overlord: Overlord, story: Story, claims: list[str], patch: str
+) -> None:
+    resealed(claims[1], "patch", patch)
+    place = ("--checkout", str(story.root), "--commit", story.green, "--rerun", "--yes", "--trust-claims")
+    said = overlord("call", "verify", claims[1], *place)
+    assert said.code == 1 and "WRONG" in said.out and "ended with" not in said.out, said.err
+
+
+@pytest.mark.parametrize("directory", ["\0", "../..", "none", "x" * 5000, "/"])
+def test_a_directory_that_is_none_runs_nothing(
+    overlord: Overlord, story: Story, claims: list[str], directory: str
+) -> None:
+    claim = json.loads(Path(claims[1]).read_text())
+    claim["call"]["directory"] = directory
+    said = json.loads(next(item["content"] for item in claim["evidence"] if item["kind"] == "verification"))
+    for step in said["steps"]:
+        step["directory"] = directory
+    Path(claims[1]).write_text(json.dumps(claim))
+    resealed(claims[1], "verification", json.dumps(said))
+    place = ("--checkout", str(story.root), "--commit", story.green, "--rerun", "--yes", "--trust-claims")
+    answer = overlord("call", "verify", claims[1], *place)
+    assert answer.code == 1 and "cannot be run: there is no directory" in answer.out, answer.err
+    assert "ended with" not in answer.out
+
+
+def test_a_claim_that_is_too_large_is_refused(overlord: Overlord, tmp_path: Path) -> None:
+    with (tmp_path / "large.json").open("wb") as file:
+        file.truncate(100_000_000)
+    said = overlord("call", "verify", str(tmp_path / "large.json"))
+    assert said.code == 5 and "is no claim: it is larger than 64,000,000 bytes" in said.err
 
 
 def test_trailers_name_what_can_be_checked(overlord: Overlord, claims: list[str]) -> None:

@@ -1,12 +1,15 @@
 """What a claim says, checked from the claim alone: its files by their digests, its result by its evidence, its events by their hashes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 
 from overlord.domain.event import EventName
 from overlord.domain.text.plain import count
 from overlord.entrypoints.claim.record import Claim, ClaimedFile
+from overlord.store.ledger import Entry
+
+_TO_COMPARE = "Whoever made the claim could have made these too: compare the head with the one that the ledger's owner gives you:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +97,10 @@ def _ledger(claim: Claim) -> Iterator[tuple[bool, str]]:
         return
     sealed = sum(item.event is None for item in events)
     others = f"; {sealed} between are of other work, and are in it by their hashes alone" if sealed else ""
-    yield True, f"{count(len(events), 'event')} of the ledger, chained{others}. Head {claim.ledger_head}."
+    yield (
+        True,
+        f"{count(len(events), 'event')} of the ledger, chained{others}. {_TO_COMPARE} {claim.ledger_head}.",
+    )
 
 
 def _ends(claim: Claim) -> str:
@@ -120,7 +126,21 @@ def _ends(claim: Claim) -> str:
     try:
         data = last.details
         differ = [name for name, value in wanted.items() if data.get(name) != value]
-        differ += ["call"] if first.details.get("call") != claim.call.ref else []
+        asked = _asked(claim, first)
+        differ += [name for name, (one, other) in asked.items() if one != other]
     except (ValueError, AttributeError):
         return "An event of the ledger has no data."
     return f"The ledger says something else of the call: {', '.join(differ)}." if differ else ""
+
+
+def _asked(claim: Claim, first: Entry) -> Mapping[str, tuple[object, object]]:
+    """What a claim says of who asked for what, and what the ledger says of it. Raises ValueError, AttributeError."""
+    call, data = claim.call, first.details
+    return {
+        "call": (call.ref, data.get("call")),
+        "discipline": (call.discipline, data.get("discipline")),
+        "repository": (call.space, data.get("space")),
+        "who asked": (call.actor, first.actor),
+        "session": (call.session, data.get("session")),
+        "commit that it began on": (call.base_commit, data.get("base") or call.base_commit),
+    }

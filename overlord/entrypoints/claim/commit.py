@@ -33,7 +33,10 @@ def _path(names: bytes) -> str:
     """The file of a header, which has the same name twice, with one letter before each."""
     first = names[: (len(names) - 1) // 2]
     if first.startswith(b'"') and first.endswith(b'"'):
-        first = codecs.escape_decode(first[1:-1])[0]
+        try:
+            first = codecs.escape_decode(first[1:-1])[0]
+        except ValueError:
+            return first.decode(errors="surrogateescape")  # no name that git writes: no commit holds it
     return first[2:].decode(errors="surrogateescape")
 
 

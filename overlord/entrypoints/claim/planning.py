@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,10 @@ class LaidOut:
     base: Path
     head: Path
     runs: tuple[Planned, ...] = ()
+    changes: Sequence[Change] = ()
+    """What is different in the files."""
+    checks: ChecksFile | None = None
+    """The commands of the files before it."""
     wrong: str = ""
     """Why nothing can be run for it, as a sentence; then it does not hold."""
 
@@ -76,8 +80,8 @@ async def lay_out(claims: Sequence[Claim], checkout: Checkout, ref: str, room: P
         await asyncio.to_thread(shutil.copytree, head, base, symlinks=True)
         if wrong := await asyncio.to_thread(_take_back, claim, base):
             return [*found, LaidOut(claim=claim, base=base, head=head, wrong=wrong)]
-        runs, wrong = await _planned(claim, base, head, room / f"git-{number}")
-        found.append(LaidOut(claim=claim, base=base, head=head, runs=runs, wrong=wrong))
+        laid = LaidOut(claim=claim, base=base, head=head)
+        found.append(await _planned(laid, room / f"git-{number}"))
         head = base
     return found
 
@@ -106,27 +110,30 @@ def _take_back(claim: Claim, place: Path) -> str:
     )
 
 
-async def _planned(claim: Claim, base: Path, head: Path, repository: Path) -> tuple[tuple[Planned, ...], str]:
-    """What has to be run for a claim, held against what it says was run; or why it does not hold."""
-    if claim.call.discipline not in SHOWN_BY_RUNS:
-        return (), ""
+async def _planned(laid: LaidOut, repository: Path) -> LaidOut:
+    """With what has to be run for the claim, held against what it says was run; or with why it does not hold."""
+    call = laid.claim.call
+    if call.discipline not in SHOWN_BY_RUNS:
+        return laid
     try:
-        checks = await asyncio.to_thread(_checks, base)
+        checks = await asyncio.to_thread(_checks, laid.base)
     except (ChecksFileError, EnvironmentFileError) as error:
-        return (), f"What these files say of their tests cannot be read: {error}"
+        return replace(laid, wrong=f"What these files say of their tests cannot be read: {error}")
+    changes = await _changes(laid.base, laid.head, repository)
     steps = verify.plan(
-        claim.call.discipline,
-        changes=await _changes(base, head, repository),
-        arguments=claim.call.arguments,
-        directory=claim.call.directory,
+        call.discipline,
+        changes=changes,
+        arguments=call.arguments,
+        directory=call.directory,
         checks=checks,
     ).steps
     if not steps:
-        return (), "By these files there is nothing to run that could show what it says."
-    said = _recorded(claim)
-    if wrong := [step.name for step in steps if not _is_recorded(step, said)]:
-        return (), f"It does not rest on the runs that show it: {', '.join(wrong)}."
-    return tuple(Planned(step=step, recorded=said[step.name][1]) for step in steps), ""
+        return replace(laid, wrong="By these files there is nothing to run that could show what it says.")
+    said = _recorded(laid.claim)
+    if missing := [step.name for step in steps if not _is_recorded(step, said)]:
+        return replace(laid, wrong=f"It does not rest on the runs that show it: {', '.join(missing)}.")
+    runs = tuple(Planned(step=step, recorded=said[step.name][1]) for step in steps)
+    return replace(laid, runs=runs, changes=changes, checks=checks)
 
 
 def _is_recorded(step: CheckStep, said: Mapping[str, tuple[CheckStep, StepResult]]) -> bool:

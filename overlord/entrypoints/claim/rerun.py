@@ -3,21 +3,25 @@
 The commands are programs of the repository and of the claims, and run as the user's own: nothing keeps them from their files.
 """
 
+import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from minion.protocol import Tree
-from overlord.domain.checks.testruns.judge import BASELINE_STEP, TESTS_STEP
-from overlord.domain.disciplines.catalog import DisciplineName
+from minion.protocol import StepOutcome, StepResult, Tree
 from overlord.domain.text.plain import visible
 from overlord.entrypoints.claim.check import Checked
+from overlord.entrypoints.claim.judging import why_not_shown
 from overlord.entrypoints.claim.planning import SHOWN_BY_RUNS, LaidOut, Planned
 
 _OWN_RECORD = (
     "There are no commands to run again for it: it rests on the record of the Overlord that kept its ledger."
 )
+MOST_OUTPUT = 200_000
+"""Bytes that are looked at of what a command prints: its end."""
+_NO_PYTEST = re.compile(r"^\S*python\S*: No module named pytest$", re.MULTILINE)
 
 
 def checked(laid_out: Sequence[LaidOut], room: Path) -> Iterator[Checked]:
@@ -33,54 +37,67 @@ def checked(laid_out: Sequence[LaidOut], room: Path) -> Iterator[Checked]:
 
 
 def _rerun(laid: LaidOut, place: Path) -> Iterator[Checked]:
-    ref, codes = laid.claim.call.ref, dict[str, int]()
+    ref, ran = laid.claim.call.ref, list[StepResult]()
     for item in laid.runs:
-        code, text = _run(item, laid, place)
-        holds = code is not None and code == item.recorded.exit_code
-        yield Checked(claim=ref, holds=holds, text=text)
-        if code is None:
+        made, text = _run(item, laid, place)
+        yield Checked(
+            claim=ref, holds=made is not None and made.exit_code == item.recorded.exit_code, text=text
+        )
+        if made is None:
             return
-        codes[item.step.name] = code
-    if laid.claim.result.verified and (wrong := _shows_nothing(laid.claim.call.discipline, codes)):
+        ran.append(made)
+    if laid.claim.result.verified and (wrong := why_not_shown(laid, ran)):
         yield Checked(claim=ref, holds=False, text=wrong)
 
 
-def _shows_nothing(discipline: DisciplineName, codes: Mapping[str, int]) -> str:
-    """Why runs that ended so cannot show what is claimed; empty where they can."""
-    if discipline is DisciplineName.TDD_RED and not codes[TESTS_STEP]:
-        return "The tests pass with the change, so no test of it fails."
-    if discipline is not DisciplineName.TDD_RED and codes[TESTS_STEP] and not codes[BASELINE_STEP]:
-        return "The tests pass without the change and fail with it."
-    return ""
-
-
-def _run(item: Planned, laid: LaidOut, place: Path) -> tuple[int | None, str]:
-    """One command, in a fresh copy: how it ended, if it did, and a sentence."""
+def _run(item: Planned, laid: LaidOut, place: Path) -> tuple[StepResult | None, str]:
+    """One command, in a fresh copy: what it did, if it came to an end, and a sentence."""
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(laid.base if item.step.tree is Tree.BASE else laid.head, place, symlinks=True)
     for path in item.step.restore:
         _restore(path, base=laid.base, place=place)
     said = visible(" ".join(item.command))[:120]
     where = f"`{said}` on the files {'before' if item.step.tree is Tree.BASE else 'after'} it"
-    inside = (place / item.step.directory).resolve()
-    if not inside.is_relative_to(place.resolve()) or not inside.is_dir():
-        return None, f"{where} cannot be run: there is no directory {visible(item.step.directory)[:120]!r}."
     try:
-        done = subprocess.run(
-            item.command,
-            cwd=inside,
-            timeout=item.step.timeout_s,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-        )
+        inside = (place / item.step.directory).resolve()
+        is_there = inside.is_relative_to(place.resolve()) and inside.is_dir()
+    except (OSError, ValueError):
+        is_there = False
+    if not is_there:
+        directory = repr(visible(item.step.directory)[:120])
+        return None, f"{where} cannot be run: there is no directory {directory}."
+    try:
+        code, output = _output(item, inside)
     except (OSError, ValueError) as error:
         return None, f"{where} cannot be run here: {getattr(error, 'strerror', None) or error}."
     except subprocess.TimeoutExpired:
         return None, f"{where} did not end within {item.step.timeout_s} s."
-    recorded = item.recorded.exit_code
-    ended = "as was recorded" if done.returncode == recorded else f"and {recorded} was recorded"
-    return done.returncode, f"{where} ended with {done.returncode}, {ended}."
+    if code and _NO_PYTEST.search(output):
+        return None, f"{where} cannot be run here: pytest is not installed for the python3 of your PATH."
+    ended = (
+        "as was recorded"
+        if code == item.recorded.exit_code
+        else f"and {item.recorded.exit_code} was recorded"
+    )
+    made = StepResult(name=item.step.name, outcome=StepOutcome.RAN, exit_code=code, output=output)
+    return made, f"{where} ended with {code}, {ended}."
+
+
+def _output(item: Planned, directory: Path) -> tuple[int, str]:
+    """How a command ends, and the end of what it prints. Raises OSError, ValueError, TimeoutExpired."""
+    with tempfile.TemporaryFile() as file:
+        done = subprocess.run(
+            item.command,
+            cwd=directory,
+            timeout=item.step.timeout_s,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+        )
+        size = file.seek(0, 2)
+        file.seek(max(0, size - MOST_OUTPUT))
+        return done.returncode, file.read().decode(errors="replace")
 
 
 def _restore(path: str, *, base: Path, place: Path) -> None:

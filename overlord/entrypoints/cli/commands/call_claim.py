@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from overlord.domain.disciplines.call import read_ref
+from overlord.domain.text.plain import visible
 from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.cli.commands.state import Repo
 from overlord.entrypoints.cli.option import Json
@@ -107,7 +108,7 @@ def verify(  # noqa: PLR0917 - as it is typed
     found = [_kept(item) if read_ref(item) is not None else _read(item) for item in claims]
     lines = [line for claim in found for line in checked(claim)]
     if commit or rerun:
-        agree = partial(_agree, yes=yes) if rerun else None
+        agree = partial(_agree, yes=yes, show=_beside if json else show_text) if rerun else None
         lines += asyncio.run(_in_checkout(found, checkout, commit or "HEAD", agree))
     _show(lines, as_object=json)
     raise typer.Exit(0 if all(item.holds for item in lines) else 1)
@@ -155,26 +156,31 @@ async def _in_checkout(
         return [*lines, *again.checked(laid_out, Path(room))]
 
 
-def _agree(laid_out: Sequence["LaidOut"], *, yes: bool) -> None:
+def _agree(laid_out: Sequence["LaidOut"], *, yes: bool, show: Callable[[str], None]) -> None:
     """Say what would be run on what, and ask. Raises Refused."""
     commands = dict.fromkeys((item.command, item.step.directory) for laid in laid_out for item in laid.runs)
     if not commands:
         return
     files = dict.fromkeys(path for laid in laid_out for path in laid.taken_back)
-    show_text("These commands run as your own programs, on copies of the commit's files:")
+    show("These commands run as your own programs, on copies of the commit's files:")
     for words, inside in commands:
-        show_text(f"  {line(' '.join(words))}{f' (in {line(inside)})' if inside else ''}")
+        show(f"  {line(' '.join(words))}{f' (in {line(inside)})' if inside else ''}")
     if files:
-        show_text(
+        show(
             "In the copies these files are what the claims say they were before; that text is the claims' own:"
         )
         for path in list(files)[:MOST_NAMED]:
-            show_text(f"  {line(path)}")
+            show(f"  {line(path)}")
         if len(files) > MOST_NAMED:
-            show_text(f"  and {len(files) - MOST_NAMED} more")
+            show(f"  and {len(files) - MOST_NAMED} more")
     if yes:
         return
     if not can_ask():
         raise Refused("there is no terminal to ask at; look at what is shown, and add --yes to have it run")
-    if not typer.confirm("Run them?"):
+    if not typer.confirm("Run them?", err=True):
         raise Refused("nothing was run")
+
+
+def _beside(text: str) -> None:
+    """Show a text where it is no part of what a program reads."""
+    typer.echo(visible(text), err=True)
