@@ -39,6 +39,26 @@ class AgentProgram:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SessionAccess:
+    """How a session on another machine reaches its session API."""
+
+    url: str
+    """`https://host:port` of the session listener."""
+    token: str = field(repr=False)
+    """Opens this session's session API and nothing else, for as long as the session lives."""
+    authority: str
+    """The certificates, as PEM, of which one signed the listener's: the session trusts no others."""
+
+    def environment(self) -> dict[str, str]:
+        """What the session's program is told of it."""
+        return {
+            "OVERLORD_URL": self.url,
+            "OVERLORD_TOKEN": self.token,
+            "OVERLORD_AUTHORITY": self.authority,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
     """What a runner starts: one session's program, with environment only."""
 
@@ -47,6 +67,8 @@ class Launch:
     environment: Mapping[str, str]
     session_api: Path
     """The directory that holds the session API's socket `s`; mounted read-only where the runner mounts."""
+    access: SessionAccess | None = None
+    """How a session on another machine reaches the same; None without a session listener."""
     memory_mb: int = 2048
     cpus: float = 1.0
     space: str = ""
