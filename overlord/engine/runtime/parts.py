@@ -9,6 +9,7 @@ from overlord.domain.contracts.turn import Turn
 from overlord.domain.event import OVERLORD
 from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import Job, JobId
+from overlord.domain.launch import SessionAccess
 from overlord.domain.review.rubric import Rubric
 from overlord.domain.scope.reason import Inference
 from overlord.domain.session_watchdog import SessionWatchdog
@@ -50,6 +51,8 @@ class Parts:
     clock: Clock
     rubric: Rubric
     notify: Callable[[], None]
+    access: Callable[[str], SessionAccess | None] = lambda _: None
+    """How a session on another machine reaches its session API."""
     session_watchdog: SessionWatchdog = field(default_factory=SessionWatchdog)
     hints: Hints = field(default_factory=Hints)
     poll_schedule: PollSchedule = field(default_factory=PollSchedule)

@@ -131,6 +131,7 @@ async def launch(parts: Parts, job: Job, session: Session) -> None:
             job=str(job.id),
             environment={"MINION_ID": session.id, **own.environment},
             session_api=parts.home.session_api(session.id),
+            access=parts.access(session.id),
             memory_mb=own.memory_mb,
             cpus=parts.settings.space(job.space).sessions.cpus,
             space=job.space,
