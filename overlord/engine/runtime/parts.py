@@ -9,7 +9,6 @@ from overlord.domain.contracts.turn import Turn
 from overlord.domain.event import OVERLORD
 from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import Job, JobId
-from overlord.domain.launch import SessionAccess
 from overlord.domain.review.rubric import Rubric
 from overlord.domain.scope.reason import Inference
 from overlord.domain.session_watchdog import SessionWatchdog
@@ -23,6 +22,7 @@ from overlord.engine.runtime.poll_schedule import PollSchedule
 from overlord.errors import ForgeUnavailable
 from overlord.home import Home
 from overlord.metrics import Meters
+from overlord.ports.access import NoRemoteAccess, RemoteAccess
 from overlord.ports.clock import Clock
 from overlord.ports.forge import Forge
 from overlord.ports.git import Git
@@ -51,8 +51,8 @@ class Parts:
     clock: Clock
     rubric: Rubric
     notify: Callable[[], None]
-    access: Callable[[str], SessionAccess | None] = lambda _: None
-    """How a session on another machine reaches its session API."""
+    access: RemoteAccess = field(default_factory=NoRemoteAccess)
+    """What sessions on other machines are given."""
     session_watchdog: SessionWatchdog = field(default_factory=SessionWatchdog)
     hints: Hints = field(default_factory=Hints)
     poll_schedule: PollSchedule = field(default_factory=PollSchedule)
