@@ -78,6 +78,12 @@ class Git:
             raise failure(arguments[0], done.stderr)
         return done.stdout
 
+    def push_directly(self, directory: Path, remote: str, reference: str, old: str, new: str) -> bool:
+        """Move a remote branch from one commit to the next in one request; False where that is for `git push`."""
+        from minion.workspace.direct_push import pushed  # not every session pushes
+
+        return pushed(directory, remote, self._search_path, reference=reference, old=old, new=new)
+
 
 def persistently(attempt: Callable[[], str], *, patience_s: float) -> str:
     """Repeat what failed only because the way to the session API was cut, for so long: an Overlord that restarts is back by then."""

@@ -149,6 +149,8 @@ class Workspace:
         words = message.replace("\0", " ")  # git takes no message with one in it
         for left in reversed(range(PUSHES)):
             head = self._git.run(self.root, "commit-tree", tree, "-p", parent, input_text=words).strip()
+            if self._git.push_directly(self.root, self._remote, f"refs/heads/{self._branch}", parent, head):
+                break
             push = ("push", "--quiet", "--no-verify", self._remote, f"{head}:refs/heads/{self._branch}")
             try:
                 self._persistently(partial(self._git.run, self.root, *push))
