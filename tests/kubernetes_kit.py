@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 from overlord.adapters.kubernetes.cluster import read_access
 from overlord.adapters.kubernetes.runner import KubernetesRunner
 from overlord.domain.identifiers import SessionId
@@ -53,6 +55,14 @@ class KubernetesKit:
 
     async def kill_from_outside(self, session: SessionId) -> None:
         self.cluster.kill(session)
+
+    async def admin(self, method: str, path: str, content: object = None) -> Any:
+        """Ask the cluster as its administrator; what it answers."""
+        headers = {"authorization": f"Bearer {self.cluster.admin_token}"}
+        async with httpx.AsyncClient(base_url=self.cluster.url, headers=headers) as client:
+            answer = await client.request(method, path, json=content)
+        answer.raise_for_status()
+        return answer.json()
 
     def _command(self, program: str) -> Sequence[str]:
         # A puppet speaks on the unix socket that the Minion would open for itself.

@@ -26,22 +26,21 @@ every_runner = pytest.mark.parametrize("kit", ["memory", *REAL], indirect=True)
 async def kit(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Kit]:
     if request.param == "docker":
         await engine_or_skip()
-    async with open_door() as session_api:
-        async with AsyncExitStack() as stack:
-            kit: Kit
-            match request.param:
-                case "docker":
-                    kit = DockerKit(tmp_path, session_api)
-                case "process":
-                    kit = ProcessKit(tmp_path, session_api)
-                case "kubernetes":
-                    kit = await stack.enter_async_context(kubernetes_kit(tmp_path, session_api))
-                case _:
-                    kit = MemoryKit(session_api)
-            yield kit
-            await clean(kit.runner())
-            if isinstance(kit, DockerKit):
-                forget(kit.instance)
+    async with open_door() as session_api, AsyncExitStack() as stack:
+        kit: Kit
+        match request.param:
+            case "docker":
+                kit = DockerKit(tmp_path, session_api)
+            case "process":
+                kit = ProcessKit(tmp_path, session_api)
+            case "kubernetes":
+                kit = await stack.enter_async_context(kubernetes_kit(tmp_path, session_api))
+            case _:
+                kit = MemoryKit(session_api)
+        yield kit
+        await clean(kit.runner())
+        if isinstance(kit, DockerKit):
+            forget(kit.instance)
 
 
 @pytest.fixture

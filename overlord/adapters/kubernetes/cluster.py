@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import yaml
 from lightkube.config.client_adapter import AsyncClient, ConnectionParams
 from lightkube.config.kubeconfig import KubeConfig, SingleConfig
 from lightkube.core.exceptions import ConfigError
@@ -21,7 +22,7 @@ from lightkube.core.exceptions import ConfigError
 from overlord.errors import RunnerRefused, RunnerUnavailable, SettingsError
 
 Object = dict[str, Any]
-MERGE = "application/merge-patch+json"
+PATCH = "application/strategic-merge-patch+json"
 _GROUPS = {
     "jobs": "apis/batch/v1",
     "networkpolicies": "apis/networking.k8s.io/v1",
@@ -75,10 +76,10 @@ def read_access(kubeconfig: Path | None, context: str = "") -> SingleConfig:
             found = KubeConfig.from_file(kubeconfig.expanduser()).get(context or None)
         else:
             found = KubeConfig.from_service_account().get()
-    except (ConfigError, OSError, ValueError, KeyError) as error:
+    except (ConfigError, OSError, ValueError, KeyError, TypeError, AttributeError, yaml.YAMLError) as error:
         where = f"kubernetes.kubeconfig: {kubeconfig}" if kubeconfig else "there is no service account here"
         fix = "" if kubeconfig else "; set kubernetes.kubeconfig where Overlord does not run in the cluster"
-        raise SettingsError(f"runner: kubernetes, but {where}: {error}{fix}") from error
+        raise SettingsError(f"runner: kubernetes, but {where}: {_said(error)}{fix}") from error
     if found is None:
         raise SettingsError(
             f"kubernetes.kubeconfig: {kubeconfig} has no context {context or 'that is current'}"
@@ -133,8 +134,8 @@ class Cluster:
         return await self._ask("PUT", self._path(resource, name), content=asked)
 
     async def patch(self, resource: str, name: str, change: Object) -> Object:
-        """A merge patch. Raises Missing."""
-        return await self._ask("PATCH", self._path(resource, name), content=change, kind=MERGE)
+        """Change what is named of an object, and nothing else of it. Raises Missing."""
+        return await self._ask("PATCH", self._path(resource, name), content=change, kind=PATCH)
 
     async def delete(self, resource: str, name: str, *, grace_s: int | None = None) -> None:
         """Delete an object and, in the background, what it owns. One that is not there is no error."""

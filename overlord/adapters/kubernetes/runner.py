@@ -32,8 +32,6 @@ from overlord.failpoints import Failpoint, outward
 
 Object = dict[str, Any]
 _LOG_BYTES = 2_000_000
-_KILL_S = 10.0
-"""How long a Pod may take to be gone after its grace before its object is deleted without waiting for the node."""
 _LOG_S = 5.0
 
 
@@ -42,7 +40,8 @@ class KubernetesRunner:
 
     `root` holds its notes; `instance` tells this Overlord's objects from another's in the same namespace. `claim` is where
     environments lie. `command` stands in for the image's own entry point. `start_s`: for so long a session may wait for its
-    program to run, before it is taken for lost; `pause_s`: the first pause before a request is repeated.
+    program to run, before it is taken for lost; `kill_s`: so long a Pod may take to be gone after its grace, before its object
+    is deleted without waiting for its node; `pause_s`: the first pause before a request is repeated.
     """
 
     name = "kubernetes"
@@ -63,12 +62,14 @@ class KubernetesRunner:
         command: Sequence[str] | None = None,
         call_s: float = 30.0,
         start_s: float = 300.0,
+        kill_s: float = 10.0,
         pause_s: float = 0.25,
     ) -> None:
         self._notes = Notes(root)
         self._cluster = Cluster(access, namespace, call_s=call_s, pause_s=pause_s)
         profile = profile or PodProfile()
         self._start_s = start_s
+        self._kill_s = kill_s
         self._endings = Endings()
         self._told: set[str] = set()
         self._label = f"overlord.instance={instance}"
@@ -136,10 +137,10 @@ class KubernetesRunner:
         grace = max(1, math.ceil(grace_s))
         for pod in pods:
             await self._cluster.delete("pods", pod["metadata"]["name"], grace_s=grace)
-        if not await self._until_ended(session, within_s=grace_s + _KILL_S):
+        if not await self._until_ended(session, within_s=grace_s + self._kill_s):
             for pod in pods:
                 await self._cluster.delete("pods", pod["metadata"]["name"], grace_s=0)
-            if not await self._until_ended(session, within_s=_KILL_S):
+            if not await self._until_ended(session, within_s=self._kill_s):
                 raise RunnerUnavailable(f"the Pod of session {session} does not end, not even when killed")
         await asyncio.wait(logs, timeout=_LOG_S)
         for task in logs:
@@ -163,7 +164,9 @@ class KubernetesRunner:
             self._notes.stopped(session)
             pods = await self._jobs.own_pods(session)
             alive = [pod for pod in pods if pod["status"].get("phase") not in {"Succeeded", "Failed"}]
-            for grace, within_s in ((1, _KILL_S), (0, 1.0)):
+            ended = self._notes.of(session).ending
+            is_lost = ended is not None and ended.kind is EndKind.LOST  # no node says that it is gone
+            for grace, within_s in ([] if is_lost else [(1, self._kill_s)]) + [(0, 1.0)]:
                 for pod in alive:
                     await self._cluster.delete("pods", pod["metadata"]["name"], grace_s=grace)
                 if not alive or await self._until_gone(session, within_s=within_s):

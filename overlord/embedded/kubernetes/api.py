@@ -71,6 +71,8 @@ class Api:
     faults: list[Fault] = field(default_factory=list)
     watches: set[asyncio.Event] = field(default_factory=set)
     """One for each watch that is open; set, it is broken off."""
+    mutations: dict[str, Callable[[Object], None]] = field(default_factory=dict)
+    """What an admission controller changes of each new object of a resource."""
     written: list[Object] = field(default_factory=list)
     """Every object that a client wrote, as it did."""
 
@@ -144,6 +146,7 @@ class Api:
             raise Refusal(404, f'namespaces "{asked.namespace}" not found')
         item.setdefault("metadata", {})
         completed(asked.kind.plural, item)
+        self.mutations.get(asked.kind.plural, _unchanged)(item)
         if asked.kind.plural in {"pods", "jobs"}:
             self.controllers.check_quota(asked.namespace, asked.kind.plural, item)
         if dry:
@@ -347,6 +350,10 @@ async def _body(request: Request) -> Any:
 def _selection(request: Request) -> Callable[[Object], bool]:
     query = request.query_params
     return selects(query.get("labelSelector", ""), query.get("fieldSelector", ""))
+
+
+def _unchanged(_item: Object) -> None:
+    return
 
 
 def _is_dry(request: Request) -> bool:

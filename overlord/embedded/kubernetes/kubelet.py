@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import minion
 from overlord.embedded.kubernetes import container as container_program
 from overlord.embedded.kubernetes.kind import BY_PLURAL
 from overlord.embedded.kubernetes.store import Store
@@ -199,7 +198,7 @@ class Kubelet:
         image = {
             "PATH": f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}",
             "LANG": "C.UTF-8",
-            "PYTHONPATH": str(Path(minion.__file__).parent.parent),
+            "PYTHONPATH": str(Path(__file__).parents[3]),
         }
         return await asyncio.create_subprocess_exec(
             *(sys.executable, "-I", container_program.__file__, json.dumps(self._mounts(pod)), *command),
