@@ -1,5 +1,6 @@
 """Kubernetes as the runners' suites drive it: the embedded cluster, its real API, and Pods that play puppets."""
 
+import ssl
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -59,7 +60,8 @@ class KubernetesKit:
     async def admin(self, method: str, path: str, content: object = None) -> Any:
         """Ask the cluster as its administrator; what it answers."""
         headers = {"authorization": f"Bearer {self.cluster.admin_token}"}
-        async with httpx.AsyncClient(base_url=self.cluster.url, headers=headers) as client:
+        trusted = ssl.create_default_context(cadata=self.cluster.authority.decode())
+        async with httpx.AsyncClient(base_url=self.cluster.url, headers=headers, verify=trusted) as client:
             answer = await client.request(method, path, json=content)
         answer.raise_for_status()
         return answer.json()

@@ -8,6 +8,7 @@ from overlord.adapters.kubernetes.cluster import read_access
 from overlord.adapters.kubernetes.runner import KubernetesRunner
 from overlord.domain.identifiers import SessionId
 from overlord.domain.session import EndKind
+from overlord.embedded.kubernetes.kind import BY_PLURAL
 from overlord.errors import RunnerRefused, RunnerUnavailable, SettingsError
 from tests.kubernetes_kit import INSTANCE, NAMESPACE, KubernetesKit
 from tests.runners import EXITS, OBEYS, Make, ending_of, launch
@@ -47,7 +48,7 @@ async def test_a_server_that_stays_busy_is_unavailable_and_what_it_said_is_told(
 
 async def test_a_server_that_is_gone_is_unavailable(kit: KubernetesKit) -> None:
     file = kit.root / "gone"
-    file.write_text(kit.kubeconfig.read_text().replace(kit.cluster.url, "http://127.0.0.1:1"))
+    file.write_text(kit.kubeconfig.read_text().replace(kit.cluster.url, "https://127.0.0.1:1"))
     runner = KubernetesRunner(
         kit.root / "other",
         read_access(file),
@@ -104,7 +105,7 @@ async def test_a_job_of_somebody_else_under_our_name_is_refused(kit: KubernetesK
     kit.cluster.add("jobs", NAMESPACE, {"metadata": theirs, "spec": ours["spec"], "status": {}})
     with pytest.raises(RunnerRefused, match="exists and is not ours"):
         await runner.start(launch(kit))
-    kit.cluster.store.remove(_jobs(), NAMESPACE, ours["metadata"]["name"])
+    kit.cluster.store.remove(BY_PLURAL["jobs"], NAMESPACE, ours["metadata"]["name"])
 
 
 async def test_an_account_without_rights_is_told_which_one_is_missing(kit: KubernetesKit) -> None:
@@ -147,7 +148,7 @@ async def test_a_quota_on_jobs_is_waited_for(kit: KubernetesKit, make: Make) -> 
         NAMESPACE,
         {"metadata": {"name": "few"}, "spec": {"hard": {"count/jobs.batch": "0"}}},
     )
-    with pytest.raises(RunnerUnavailable, match="has no room: .*exceeded quota: few"):
+    with pytest.raises(RunnerUnavailable, match=r"has no room: .*exceeded quota: few"):
         await make(EXITS).start(launch(kit))
 
 
@@ -172,9 +173,9 @@ async def test_a_cluster_that_keeps_another_job_than_was_asked_for_is_refused(
 def test_a_kubeconfig_that_is_none_is_a_setting_that_is_wrong(kit: KubernetesKit, text: str) -> None:
     file = kit.root / "broken"
     file.write_text(text)
-    with pytest.raises(SettingsError, match="kubernetes.kubeconfig"):
+    with pytest.raises(SettingsError, match=r"kubernetes\.kubeconfig"):
         read_access(file)
-    with pytest.raises(SettingsError, match="set kubernetes.kubeconfig"):
+    with pytest.raises(SettingsError, match=r"set kubernetes\.kubeconfig"):
         read_access(None)
 
 
@@ -198,9 +199,3 @@ async def test_what_other_overlords_have_in_the_namespace_is_left_alone(
     assert await other.find(S1) is not None
     await other.remove(S1)
     await other.close()
-
-
-def _jobs() -> object:
-    from overlord.embedded.kubernetes.kind import BY_PLURAL
-
-    return BY_PLURAL["jobs"]

@@ -116,10 +116,12 @@ class Cluster:
         version = str(found.get("metadata", {}).get("resourceVersion", ""))
         return Listing(items=list(found.get("items") or ()), version=version)
 
-    async def create(self, resource: str, asked: Object) -> Object:
-        """Raises Taken where the name is. Of a request whose answer was lost, the repetition does."""
+    async def create(self, resource: str, asked: Object, *, is_tried: bool = False) -> Object:
+        """Raises Taken where the name is. Of a request whose answer was lost, the repetition does. `is_tried`: the cluster
+        says whether it would make it, and does not."""
+        params = {"dryRun": "All"} if is_tried else None
         try:
-            return await self._ask("POST", self._path(resource), content=asked)
+            return await self._ask("POST", self._path(resource), params=params, content=asked)
         except Missing:
             raise RunnerRefused(
                 f"the cluster has no namespace {self.namespace}: `kubectl create namespace {self.namespace}`"
@@ -259,11 +261,12 @@ class Cluster:
                 raise RunnerUnavailable(f"the namespace {self.namespace} has no room: {said}")
             case 403:
                 resource = _resource(path)
+                verb = "list" if verb == "get" and path.endswith(f"/{resource.partition('.')[0]}") else verb
                 text = (
                     f"the cluster does not let Overlord {verb} {resource} in the namespace {self.namespace} ({said});"
                     " apply the Role of deploy/kubernetes to its account"
                 )
-                raise (RunnerUnavailable if verb in {"get", "watch"} else RunnerRefused)(text)
+                raise (RunnerUnavailable if verb in {"get", "list", "watch"} else RunnerRefused)(text)
             case 404:
                 raise Missing(said)
             case 409:

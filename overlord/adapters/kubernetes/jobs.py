@@ -13,7 +13,17 @@ from urllib.parse import urlsplit
 from overlord.adapters.docker.layers import setup_image
 from overlord.adapters.kubernetes.cluster import Cluster, Missing, Taken
 from overlord.adapters.kubernetes.layers import ClaimLayers
-from overlord.adapters.kubernetes.pod import CACHE, ENVIRONMENT, Host, PodProfile, differences
+from overlord.adapters.kubernetes.pod import (
+    CACHE,
+    CLAIM_NETWORK,
+    ENVIRONMENT,
+    SESSION_NETWORK,
+    SETUP_NETWORK,
+    Host,
+    PodProfile,
+    differences,
+    policy_name,
+)
 from overlord.domain.identifiers import SessionId
 from overlord.domain.launch import Launch, SessionAccess
 from overlord.errors import RunnerRefused, RunnerUnavailable
@@ -155,6 +165,10 @@ class SessionJobs:
             await self._cluster.create("secrets", asked)
         except Taken:
             await self._cluster.replace("secrets", name, asked)
+
+    async def remove_policies(self) -> None:
+        for network in (SESSION_NETWORK, SETUP_NETWORK, CLAIM_NETWORK):
+            await self._cluster.delete("networkpolicies", policy_name(self._instance, network))
 
     async def _keep_policies(self, host: Host) -> None:
         """Before each session: whoever takes a policy away opens the next one's way, and no cluster says that it is gone."""

@@ -215,6 +215,16 @@ class KubernetesRunner:
         async for session in self._endings.follow():
             yield session
 
+    async def wait(self, session: SessionId) -> Ending | None:
+        """Wait for a change of the instance's Pods, a moment at most; the session's ending, if there is one by then."""
+        await self._watch.wait_for_change()
+        running = await self.find(session)
+        return None if running is None else running.ending
+
+    async def remove_policies(self) -> None:
+        """Take away what the instance's sessions were held by; of an instance that has none any more."""
+        await self._jobs.remove_policies()
+
     async def close(self) -> None:
         self._endings.close()
         await self._watch.close()

@@ -45,7 +45,9 @@ def completed(plural: str, item: Object) -> None:
 
 
 def check_change(plural: str, now: Object, asked: Object) -> None:
-    """Raises Refusal (422) for a change of what cannot be changed."""
+    """Raises Refusal (422) for a change of what cannot be changed; rewrites what a server writes in its own way."""
+    if plural == "networkpolicies":
+        _complete_policy(asked["spec"])
     if plural == "jobs" and now["spec"]["template"] != asked["spec"].get("template"):
         raise Refusal(
             422, f'Job.batch "{now["metadata"]["name"]}" is invalid: spec.template: field is immutable'

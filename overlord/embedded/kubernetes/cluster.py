@@ -4,6 +4,7 @@ It speaks the real protocol, so the daemon, kubectl and every other client can b
 """
 
 import asyncio
+import base64
 import contextlib
 import json
 import os
@@ -14,8 +15,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from overlord.embedded.kubernetes.api import Api, Fault
+from overlord.embedded.kubernetes.certificate import write_certificate
 from overlord.embedded.kubernetes.controller import Controllers
 from overlord.embedded.kubernetes.kind import BY_PLURAL
 from overlord.embedded.kubernetes.kubelet import Kubelet
@@ -38,6 +41,7 @@ class EmbeddedCluster:
         self.api = Api(self.store, self.rights, self.controllers, self._log_of)
         self.admin_token = self._token(ADMIN)
         self.url = ""
+        self._authority = b""
         self._root = root
         self.nodes = {
             f"node-{number}": Kubelet(self.store, root, f"node-{number}", images=images)
@@ -52,7 +56,12 @@ class EmbeddedCluster:
         """The cluster while the block runs; gives the API's URL. What runs is killed at its end."""
         working = asyncio.create_task(self._work())
         try:
-            async with serve(self.api) as self.url:
+            certificate = self._root / "server.pem"
+            self._authority = write_certificate(certificate)
+            async with serve(self.api, certificate=certificate) as self.url:
+                parts = urlsplit(self.url)
+                for node in self.nodes.values():
+                    node.api = (str(parts.hostname), str(parts.port))
                 yield self.url
                 for broken in list(self.api.watches):
                     broken.set()
@@ -66,15 +75,23 @@ class EmbeddedCluster:
 
     def kubeconfig(self, token: str = "", namespace: str = "default") -> Object:
         """How a client reaches the cluster with a token; without one, as its administrator."""
+        authority = base64.b64encode(self._authority).decode()
         entry = {"cluster": "embedded", "user": "embedded", "namespace": namespace}
         return {
             "apiVersion": "v1",
             "kind": "Config",
             "current-context": "embedded",
-            "clusters": [{"name": "embedded", "cluster": {"server": self.url}}],
+            "clusters": [
+                {"name": "embedded", "cluster": {"server": self.url, "certificate-authority-data": authority}}
+            ],
             "users": [{"name": "embedded", "user": {"token": token or self.admin_token}}],
             "contexts": [{"name": "embedded", "context": entry}],
         }
+
+    @property
+    def authority(self) -> bytes:
+        """The certificate that clients are to trust, as PEM."""
+        return self._authority
 
     def write_kubeconfig(self, path: Path, token: str = "") -> Path:
         path.write_text(json.dumps(self.kubeconfig(token)))
@@ -125,6 +142,11 @@ class EmbeddedCluster:
     def expire_watches(self) -> None:
         """Forget every change so far: a watch that is begun at an older version is refused."""
         self.store.forget_changes()
+
+    def enforce_policies(self) -> None:
+        """From now on a NetworkPolicy holds what its Pods send, as not every cluster's network does."""
+        for node in self.nodes.values():
+            node.enforces_policies = True
 
     def kill(self, session: str) -> None:
         """Kill a session's program as somebody on its node would."""

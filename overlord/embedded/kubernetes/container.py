@@ -1,7 +1,7 @@
 """Runs one container's program in a process and mount namespace of its own, with its claims mounted where it expects them.
 
-Started as a program: `python -I container.py MOUNTS COMMAND…`, MOUNTS as JSON: `[[source, target, is read-only], …]`. It uses the standard
-library alone. TERM is passed on; when the program ends everything it started ends too; the exit code is that of the program, or 128
+Started as a program: `python -I container.py WORLD COMMAND…`, WORLD as JSON: `mounts` are `[source, target, is read-only]` each, and
+`has_network` says whether it has this machine's network or none. It uses the standard library alone. TERM is passed on; when the program ends everything it started ends too; the exit code is that of the program, or 128
 and the signal's number. What is under this machine's root stays visible: it is a stand-in for a container, and no wall.
 """
 
@@ -14,17 +14,18 @@ import tempfile
 from pathlib import Path
 from types import FrameType
 
-_NEWNS, _NEWUSER, _NEWPID = 0x00020000, 0x10000000, 0x20000000
+_NEWNS, _NEWUSER, _NEWPID, _NEWNET = 0x00020000, 0x10000000, 0x20000000, 0x40000000
 _BIND, _REC, _PRIVATE, _REMOUNT, _RDONLY = 4096, 16384, 1 << 18, 32, 1
 _PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def main() -> None:
-    mounts, command = json.loads(sys.argv[1]), sys.argv[2:]
+    world, command = json.loads(sys.argv[1]), sys.argv[2:]
     _die_with_parent()
     user, group = os.getuid(), os.getgid()
-    _checked(_libc.unshare(_NEWNS | _NEWPID | (0 if user == 0 else _NEWUSER)), "unshare")
+    own = _NEWNS | _NEWPID | (0 if user == 0 else _NEWUSER) | (0 if world["has_network"] else _NEWNET)
+    _checked(_libc.unshare(own), "unshare")
     if user != 0:
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
@@ -32,7 +33,7 @@ def main() -> None:
     first = os.fork()
     if first == 0:
         _die_with_parent()
-        os._exit(_first_process(mounts, command))
+        os._exit(_first_process(world["mounts"], command))
     os._exit(_outcome(first))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from overlord.embedded.kubernetes import container as container_program
 from overlord.embedded.kubernetes.kind import BY_PLURAL
+from overlord.embedded.kubernetes.selector import matches
 from overlord.embedded.kubernetes.store import Store
 
 Object = dict[str, Any]
@@ -43,6 +44,9 @@ class Kubelet:
         self.name = name
         self.images = images
         self.is_lost = False
+        self.enforces_policies = False
+        self.api = ("", "")
+        """Host and port that Pods are told the API is at."""
         self._store = store
         self._root = root
         self._pods: dict[str, RunningPod] = {}
@@ -199,9 +203,11 @@ class Kubelet:
             "PATH": f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}",
             "LANG": "C.UTF-8",
             "PYTHONPATH": str(Path(__file__).parents[3]),
+            "KUBERNETES_SERVICE_HOST": self.api[0],
+            "KUBERNETES_SERVICE_PORT": self.api[1],
         }
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", container_program.__file__, json.dumps(self._mounts(pod)), *command),
+            *(sys.executable, "-I", container_program.__file__, json.dumps(self._world(pod)), *command),
             env={
                 **(image | environment),
                 # Its scratch volumes are directories of this machine, which sessions share as they share its files.
@@ -212,6 +218,21 @@ class Kubelet:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=log,
             stderr=log,
+        )
+
+    def _world(self, pod: Object) -> Object:
+        return {"mounts": self._mounts(pod), "has_network": not self._is_held(pod)}
+
+    def _is_held(self, pod: Object) -> bool:
+        """Whether a NetworkPolicy holds what it sends; such a Pod has no network at all here."""
+        if not self.enforces_policies:
+            return False
+        labels = pod["metadata"].get("labels") or {}
+        policies = self._store.list("networkpolicies", pod["metadata"]["namespace"])
+        return any(
+            "Egress" in policy["spec"].get("policyTypes", ())
+            and matches(policy["spec"].get("podSelector") or {}, labels)
+            for policy in policies
         )
 
     def _mounts(self, pod: Object) -> list[list[Any]]:
