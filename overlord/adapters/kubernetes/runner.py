@@ -132,7 +132,9 @@ class KubernetesRunner:
             with contextlib.suppress(Missing):
                 await self._cluster.patch("jobs", self._jobs.name(session), {"spec": {"suspend": True}})
             return
-        logs = [asyncio.create_task(self._keep_log(session, pod)) for pod in pods]
+        with contextlib.suppress(RunnerUnavailable):  # its node may not answer any more
+            await self._keep_log(session, pods[0])
+        log = asyncio.create_task(self._keep_log(session, pods[0], follow=True))
         # Nothing is deleted with a grace of nothing but what no node answers for: it is gone then before it is dead.
         grace = max(1, math.ceil(grace_s))
         for pod in pods:
@@ -142,9 +144,8 @@ class KubernetesRunner:
                 await self._cluster.delete("pods", pod["metadata"]["name"], grace_s=0)
             if not await self._until_ended(session, within_s=self._kill_s):
                 raise RunnerUnavailable(f"the Pod of session {session} does not end, not even when killed")
-        await asyncio.wait(logs, timeout=_LOG_S)
-        for task in logs:
-            task.cancel()
+        await asyncio.wait({log}, timeout=_LOG_S)
+        log.cancel()
 
     async def logs(self, session: SessionId, *, limit_bytes: int) -> str:
         most = min(limit_bytes, _LOG_BYTES)
@@ -258,10 +259,12 @@ class KubernetesRunner:
                 return Ending(kind=ended.kind, detail=f"{ended.detail}: {said[-1][:400]}")
         return ended
 
-    async def _keep_log(self, session: SessionId, pod: Object) -> None:
+    async def _keep_log(self, session: SessionId, pod: Object, *, follow: bool = False) -> None:
+        """Keep what it printed so far, or until its end, which may come before the log is there to be followed."""
         name = pod["metadata"]["name"]
-        said = await self._cluster.log(name, container=CONTAINER, most_bytes=_LOG_BYTES, follow=True)
-        self._notes.keep_log(session, said)
+        said = await self._cluster.log(name, container=CONTAINER, most_bytes=_LOG_BYTES, follow=follow)
+        if said:
+            self._notes.keep_log(session, said)
 
     async def _until_ended(self, session: SessionId, *, within_s: float) -> bool:
         deadline = time.monotonic() + within_s

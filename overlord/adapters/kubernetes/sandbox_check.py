@@ -9,7 +9,8 @@ import re
 import socket
 from pathlib import Path
 
-from overlord.adapters.docker.sandbox_check import DEVICES, POINTS, WRITABLE, main
+from overlord.adapters.docker.sandbox_check import DEVICES, POINTS, WRITABLE
+from overlord.adapters.docker.sandbox_check import main as try_points
 from overlord.adapters.docker.sandbox_limits import Expect
 
 TERMINATION_LOG = "/dev/termination-log"
@@ -58,7 +59,6 @@ def pod_environment(_: Expect) -> str | None:
 
 
 OWN = (cluster_network, service_account, pod_mounts, pod_devices, pod_first_process, pod_environment)
-POINTS |= {act.__name__: act for act in OWN}
 PROMISED = (
     *(
         "user",
@@ -82,6 +82,12 @@ PROMISED = (
     *("pod_devices", "kernel_files", "engine"),
 )
 """What a Pod promises. Processes, open files and ptrace are a node's own settings, and nothing a Pod can ask for."""
+
+
+def main() -> None:
+    POINTS.update({act.__name__: act for act in OWN})
+    try_points()
+
 
 if __name__ == "__main__":
     main()

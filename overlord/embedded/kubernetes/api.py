@@ -8,26 +8,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from overlord.embedded.kubernetes.admission import check_change, completed
+from overlord.embedded.kubernetes.asked import Asked, body_of, is_dry, selection_of, taken_apart
 from overlord.embedded.kubernetes.controller import Controllers
 from overlord.embedded.kubernetes.discovery import discovered
-from overlord.embedded.kubernetes.kind import BY_PLURAL, Kind, groups
+from overlord.embedded.kubernetes.kind import Kind
 from overlord.embedded.kubernetes.patch import patched
 from overlord.embedded.kubernetes.refusal import Refusal
 from overlord.embedded.kubernetes.right import Right, Rights
-from overlord.embedded.kubernetes.selector import selects
 from overlord.embedded.kubernetes.store import Store
 from overlord.embedded.kubernetes.table import as_table
-from overlord.embedded.server import cut_connection
+from overlord.embedded.server import CUT, cut_connection
 
 Object = dict[str, Any]
 _BOOKMARK_S = 5.0
-_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -42,22 +40,6 @@ class Fault:
     message: str = "the server was told to fail"
     is_after: bool = False
     """Whether what was asked for is done all the same, and only its answer is lost."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A request, taken apart."""
-
-    kind: Kind
-    namespace: str
-    name: str
-    subresource: str
-    verb: str
-
-    @property
-    def right(self) -> Right:
-        resource = self.kind.plural + (f"/{self.subresource}" if self.subresource else "")
-        return Right(verb=self.verb, group=self.kind.group, resource=resource, namespace=self.namespace)
 
 
 @dataclass(slots=True)
@@ -92,7 +74,7 @@ class Api:
         account = self.rights.account(request.headers.get("authorization", ""))
         if request.method == "GET" and (found := discovered(request.url.path)) is not None:
             return JSONResponse(found)
-        asked = _asked(request)
+        asked = taken_apart(request)
         fault = self._fault(asked)
         if fault is not None and not fault.is_after:
             return _failed(fault)
@@ -122,10 +104,10 @@ class Api:
             case "watch":
                 return self._watched(request, asked)
             case "create":
-                return self._created(await _body(request), asked, account, dry=_is_dry(request))
+                return self._created(await body_of(request), asked, account, dry=is_dry(request))
             case "delete" | "deletecollection":
-                return self._deleted(await _body(request), request, asked)
-        return self._changed(await _body(request), request, asked)
+                return self._deleted(await body_of(request), request, asked)
+        return self._changed(await body_of(request), request, asked)
 
     def _found(self, asked: Asked) -> Object:
         found = self.store.get(asked.kind.plural, asked.namespace, asked.name)
@@ -134,7 +116,7 @@ class Api:
         return found
 
     def _listed(self, request: Request, asked: Asked) -> Response:
-        is_selected = _selection(request)
+        is_selected = selection_of(request)
         items = [item for item in self.store.list(asked.kind.plural, asked.namespace) if is_selected(item)]
         return _shown(request, items, single=False, kind=asked.kind, version=self.store.version)
 
@@ -160,7 +142,7 @@ class Api:
         if now is None:
             applied = request.headers.get("content-type", "").startswith("application/apply-patch")
             if asked.verb == "patch" and applied:
-                return self._created(change, asked, "", dry=_is_dry(request))
+                return self._created(change, asked, "", dry=is_dry(request))
             raise Refusal(404, f'{asked.kind.plural} "{asked.name}" not found')
         kind = request.headers.get("content-type", "").partition(";")[0]
         item = dict(change) if asked.verb == "update" else patched(now, change, kind)
@@ -172,7 +154,7 @@ class Api:
         item.setdefault("metadata", {}).setdefault("name", asked.name)
         if asked.kind.namespaced:
             item["metadata"]["namespace"] = asked.namespace
-        return JSONResponse(item if _is_dry(request) else self.store.put(asked.kind, item))
+        return JSONResponse(item if is_dry(request) else self.store.put(asked.kind, item))
 
     def _deleted(self, options: Any, request: Request, asked: Asked) -> Response:
         options = options if isinstance(options, dict) else {}
@@ -180,7 +162,7 @@ class Api:
         grace = options.get("gracePeriodSeconds") if named is None else int(named)
         if asked.verb == "delete":
             return JSONResponse(self.controllers.delete(asked.kind, self._found(asked), grace))
-        is_selected = _selection(request)
+        is_selected = selection_of(request)
         for item in self.store.list(asked.kind.plural, asked.namespace):
             if is_selected(item):
                 self.controllers.delete(asked.kind, item, grace)
@@ -223,14 +205,20 @@ class Api:
     def _watched(self, request: Request, asked: Asked) -> Response:
         asked_version = request.query_params.get("resourceVersion", "")
         version = int(asked_version) if asked_version else self.store.version
-        is_selected = _selection(request)
+        is_selected = selection_of(request)
         self.store.since(
             version, asked.kind.plural
         )  # one that is too old is refused with a Status of its own
         bookmarks = request.query_params.get("allowWatchBookmarks") == "true"
         limit_s = float(request.query_params.get("timeoutSeconds", "1800"))
         lines = self._lines(
-            asked.kind, asked.namespace, version, is_selected, bookmarks=bookmarks, limit_s=limit_s
+            asked.kind,
+            asked.namespace,
+            version,
+            is_selected,
+            bookmarks=bookmarks,
+            limit_s=limit_s,
+            connection=request.scope["extensions"][CUT],
         )
         return StreamingResponse(lines, media_type="application/json")
 
@@ -243,6 +231,7 @@ class Api:
         *,
         bookmarks: bool,
         limit_s: float,
+        connection: asyncio.Transport,
     ) -> AsyncIterator[bytes]:
         broken, loop = asyncio.Event(), asyncio.get_running_loop()
         self.watches.add(broken)
@@ -267,7 +256,8 @@ class Api:
                     item = {"kind": kind.name, "apiVersion": kind.api_version}
                     yield _line("BOOKMARK", {**item, "metadata": {"resourceVersion": str(version)}})
                 if broken.is_set():
-                    raise ConnectionResetError("the watch was broken off")
+                    connection.abort()
+                    return
         finally:
             self.watches.discard(broken)
 
@@ -311,55 +301,8 @@ def _from(path: Path, at: int) -> bytes:
     return path.read_bytes()[at:] if path.exists() else b""
 
 
-def _asked(request: Request) -> Asked:
-    """Raises Refusal (404) for a path of nothing."""
-    parts = request.url.path.strip("/").split("/")
-    match parts:
-        case ["api", "v1", *rest]:
-            group = ""
-        case ["apis", group, version, *rest] if groups().get(group) == version:
-            pass
-        case _:
-            raise Refusal(404, "the server could not find the requested resource")
-    namespace = ""
-    if len(rest) > 2 and rest[0] == "namespaces":
-        namespace, rest = rest[1], rest[2:]
-    plural, name, subresource = [*rest, "", "", ""][:3]
-    kind = BY_PLURAL.get(plural)
-    if kind is None or kind.group != group or (subresource and subresource not in kind.subresources):
-        raise Refusal(404, "the server could not find the requested resource")
-    verb = _VERBS.get(request.method, "get" if name else "list")
-    if verb == "list" and request.query_params.get("watch") in {"true", "1"}:
-        verb = "watch"
-    if verb == "delete" and not name:
-        verb = "deletecollection"
-    return Asked(kind=kind, namespace=namespace, name=name, subresource=subresource, verb=verb)
-
-
-async def _body(request: Request) -> Any:
-    """Raises Refusal (400) for a body that is neither JSON nor, for an apply, YAML."""
-    content = await request.body()
-    if not content:
-        return {}
-    try:
-        if "yaml" in request.headers.get("content-type", ""):
-            return yaml.safe_load(content)
-        return json.loads(content)
-    except (ValueError, yaml.YAMLError):
-        raise Refusal(400, "the object provided is unrecognized") from None
-
-
-def _selection(request: Request) -> Callable[[Object], bool]:
-    query = request.query_params
-    return selects(query.get("labelSelector", ""), query.get("fieldSelector", ""))
-
-
 def _unchanged(_item: Object) -> None:
     return
-
-
-def _is_dry(request: Request) -> bool:
-    return request.query_params.get("dryRun") == "All"
 
 
 def _failed(fault: Fault) -> Response | None:

@@ -96,11 +96,13 @@ class Kubelet:
                 running.program.kill()
 
     async def close(self) -> None:
-        for uid in list(self._pods):
-            self.kill(uid)
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for uid, running in self._pods.items():
+            if running.program is not None:
+                self.kill(uid)
+                await running.program.wait()
         shutil.rmtree(self._root / "pods", ignore_errors=True)
 
     def _end(self, running: RunningPod, grace_s: int) -> None:
