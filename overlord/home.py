@@ -75,6 +75,11 @@ class Home:
         return self.root / "containers"
 
     @property
+    def pods(self) -> Path:
+        """What is noted of sessions in a cluster."""
+        return self.root / "pods"
+
+    @property
     def processes_agreed(self) -> Path:
         """There once a person said that sessions may be plain processes where no engine answers."""
         return self.root / "processes.agreed"

@@ -234,6 +234,7 @@ def launch(
         environment={"MINION_ID": name, **(environment or {})},
         session_api=kit.session_api.path,
         memory_mb=memory_mb,
+        access=getattr(kit, "access", None),
     )
 
 

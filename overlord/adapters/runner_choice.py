@@ -4,8 +4,10 @@
 """
 
 import sys
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -25,6 +27,9 @@ from overlord.home import Home
 from overlord.ports.runner import Runner
 from overlord.settings.load import Settings
 
+if TYPE_CHECKING:
+    from overlord.adapters.kubernetes.runner import KubernetesRunner
+
 log = structlog.get_logger()
 
 PROCESSES = (
@@ -43,6 +48,8 @@ async def choose_runner(settings: Settings, *, epoch: int = 0, falls_back: bool 
     """
     if settings.runner == "process":
         return _processes(settings)
+    if settings.runner == "kubernetes":
+        return kubernetes_runner(settings, epoch=epoch)
     engine = DockerEngine(address=settings.docker.host or None)
     try:
         await engine.info()
@@ -81,6 +88,45 @@ def minion_stamp() -> str:
     root = Path(minion.__file__).parent
     sources = sorted(root.rglob("*.py"), key=lambda path: f"minion/{path.relative_to(root).as_posix()}")
     return sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
+
+
+def kubernetes_runner(
+    settings: Settings,
+    *,
+    epoch: int = 0,
+    instance: str = "",
+    command: Sequence[str] | None = None,
+    root: Path | None = None,
+) -> "KubernetesRunner":
+    """The runner of a cluster. `instance`, `command` and `root`: in place of this Overlord's own. Raises SettingsError."""
+    # Imported here: whoever has no cluster does not wait for its client.
+    from overlord.adapters.kubernetes.cluster import read_access
+    from overlord.adapters.kubernetes.pod import PodProfile
+    from overlord.adapters.kubernetes.runner import KubernetesRunner
+
+    own, home = settings.kubernetes, Home(settings.home)
+    return KubernetesRunner(
+        root or home.pods,
+        read_access(Path(own.kubeconfig) if own.kubeconfig else None, own.context),
+        namespace=own.namespace,
+        image=own.image,
+        instance=instance or home.instance(),
+        epoch=epoch,
+        profile=PodProfile(
+            runtime_class=own.runtime_class,
+            user_namespace=own.user_namespace,
+            node_selector=own.node_selector,
+            pull_secret=own.pull_secret,
+            node_lost_s=own.node_lost_s,
+            setup_reaches=own.setup_reaches,
+            daemon_namespace=own.daemon_namespace,
+        ),
+        claim=own.environments_claim,
+        setup_memory_mb=settings.environments.memory_mb,
+        command=command,
+        call_s=own.timeout_s,
+        start_s=own.start_s,
+    )
 
 
 def _docker(settings: Settings, epoch: int) -> DockerRunner:

@@ -8,6 +8,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -68,9 +69,15 @@ async def until_disconnected(receive: Receive) -> None:
 
 @asynccontextmanager
 async def serve(
-    app: ASGIApp, *, host: str = "127.0.0.1", port: int = 0, ws: str | type[asyncio.Protocol] = "none"
+    app: ASGIApp,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    ws: str | type[asyncio.Protocol] = "none",
+    certificate: Path | None = None,
 ) -> AsyncIterator[str]:
-    """Serve `app` while the block runs; gives its base URL. Port 0 takes any free one. `ws` speaks WebSocket, as uvicorn knows it."""
+    """Serve `app` while the block runs; gives its base URL. Port 0 takes any free one. `ws` speaks WebSocket, as uvicorn knows it.
+    `certificate`: a PEM file with a certificate and its key, for TLS."""
     listener = socket.create_server((host, port), backlog=128)
     # Inherited by every connection. Without it a reply of two writes waits for the other side's delayed acknowledgement, 40 ms.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -81,6 +88,7 @@ async def serve(
         lifespan="off",
         log_config=None,
         access_log=False,
+        ssl_certfile=certificate,
         # As external services do. After uvicorn's 5 s a busy machine's client meets its connection being closed: a fault nobody ordered.
         timeout_keep_alive=75,
         timeout_graceful_shutdown=1,
@@ -92,7 +100,7 @@ async def serve(
         await asyncio.wait({serving, up}, return_when=asyncio.FIRST_COMPLETED)
         if serving.done():
             serving.result()
-        yield f"http://{host}:{listener.getsockname()[1]}"
+        yield f"http{'s' if certificate else ''}://{host}:{listener.getsockname()[1]}"
     finally:
         up.cancel()
         # Not as if a signal had come: a library of MCP's would take that for the end of every stream in this process.

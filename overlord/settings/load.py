@@ -23,7 +23,7 @@ from overlord.settings.disciplines import Disciplines, check_named
 from overlord.settings.env import ENVIRONMENT, check_socket_path, from_environment, home_of, reason_of
 from overlord.settings.file import RawSettings, found_at, has_at, merged_over, put_at, read_yaml
 from overlord.settings.hooks import HooksSettings
-from overlord.settings.machines import SessionListenerSettings
+from overlord.settings.machines import Kubernetes
 from overlord.settings.model import (
     PRIMARY,
     BudgetLimits,
@@ -44,6 +44,7 @@ from overlord.settings.model import (
 )
 from overlord.settings.page import Page
 from overlord.settings.portfolio import Autonomy, Portfolio
+from overlord.settings.session_listener import SessionListenerSettings
 from overlord.settings.space import (
     RepositoryText,
     SpaceSettings,
@@ -79,7 +80,7 @@ class Settings(Section):
 
     home: Path
     repositories: tuple[RepositoryText, ...]
-    runner: Literal["auto", "docker", "process"]
+    runner: Literal["auto", "docker", "process", "kubernetes"]
     contract: str
     merge: str
     infer_scope: bool
@@ -118,6 +119,7 @@ class Settings(Section):
     disciplines: Disciplines
     docker: DockerEngine
     process: ProcessSessions
+    kubernetes: Kubernetes
     agent: str
     agents: AgentsByName
     mcp: dict[McpName, McpSettings]

@@ -209,7 +209,7 @@ from pathlib import Path
 from overlord.domain.launch import Launch
 {source}
 async def main():
-    await runner.start(Launch(session="s1", job="job-1", environment={{"MINION_ID": "s1"}}, session_api=Path({session_api!r})))
+    await runner.start(Launch(session="s1", job="job-1", environment={{"MINION_ID": "s1"}}, session_api=Path({session_api!r}), access=globals().get("access")))
     print("started", flush=True)
     await asyncio.Event().wait()
 asyncio.run(main())
@@ -268,5 +268,5 @@ async def test_a_removed_session_is_gone_without_a_trace(kit: Kit, make: Make, a
 async def test_a_runner_says_what_it_holds(make: Make) -> None:
     runner = make()
     promises = runner.capabilities
-    isolates = runner.name == "docker"
+    isolates = runner.name in {"docker", "kubernetes"}
     assert promises.isolates_files is promises.isolates_network is promises.limits_memory is isolates

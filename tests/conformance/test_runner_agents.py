@@ -16,7 +16,6 @@ from overlord.domain.identifiers import SessionId
 from overlord.domain.launch import AgentProgram, Launch
 from overlord.errors import RunnerRefused, RunnerUnavailable
 from overlord.ports.runner import Runner
-from tests.conformance.conftest import every_runner
 from tests.runners import IMAGE, OBEYS, DockerKit, Kit, Make, MemoryKit, docker, ending_of, launch
 
 S1 = SessionId("s1")
@@ -39,6 +38,13 @@ RUN mkdir -p {place}/bin && printf '{script}' >{place}/bin/standin && chmod 777 
 LABEL overlord.agent="standin {version}" overlord.test={name}
 """
 """Each test has an image that is no other's, whatever else is the same. The program may be written by everybody, so that only how it is mounted stands in the way."""
+here = pytest.mark.parametrize(
+    "kit", ["process", pytest.param("docker", marks=pytest.mark.docker)], indirect=True
+)
+"""Where Overlord itself sees what a session's image has. On Kubernetes only the session can tell."""
+everywhere = pytest.mark.parametrize(
+    "kit", ["memory", "process", pytest.param("docker", marks=pytest.mark.docker)], indirect=True
+)
 docker_only = pytest.mark.parametrize(
     "kit", [pytest.param("docker", marks=pytest.mark.docker)], indirect=True
 )
@@ -117,6 +123,7 @@ async def seen(runner: Runner, kit: Kit, session: Launch) -> Any:
     return found
 
 
+@here
 async def test_a_session_has_its_agents_program_and_where_files_are_isolated_cannot_change_it(
     standin: Standin, kit: Kit, make: Make
 ) -> None:
@@ -129,7 +136,7 @@ async def test_a_session_has_its_agents_program_and_where_files_are_isolated_can
     }
 
 
-@every_runner
+@everywhere
 async def test_an_agent_whose_program_is_missing_is_refused_with_how_to_get_it(kit: Kit, make: Make) -> None:
     runner = make(OBEYS)
     nothing = AgentProgram(program="codex", image="no-such-image", executable="no-such-program")

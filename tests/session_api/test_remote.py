@@ -24,7 +24,7 @@ from overlord.session_api.remote import gate
 from overlord.session_api.remote.access import session_listener
 from overlord.session_api.remote.certificates import Certificates, Identity, issued, unusable
 from overlord.session_api.remote.tokens import SessionTokens
-from overlord.settings.machines import SessionListenerSettings
+from overlord.settings.session_listener import SessionListenerSettings
 from tests.session_api.ground import Ground, made_ground, visitor
 
 NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)

@@ -62,7 +62,7 @@ async def check_sandbox(
     # Reversed, because what a session is told stands in its own environment, where the canary must not be found.
     asked = {"points": points, "services": services, "canary_reversed": canary[::-1]}
     with tempfile.TemporaryDirectory(prefix="overlord-check-", dir=within) as directory:
-        runner = make(Path(directory, "runner"), ("python3", "-I", "-c", _program()))
+        runner = make(Path(directory, "runner"), ("python3", "-I", "-c", check_program()))
         launch = Launch(
             session=SessionId(f"self-check-{uuid.uuid4().hex[:8]}"),
             job="self-check",
@@ -70,7 +70,7 @@ async def check_sandbox(
             session_api=_open_session_api(Path(directory)),
             memory_mb=_MEMORY_MB,
         )
-        return _walls(await _output(runner, launch), points)
+        return walls_of(await _output(runner, launch), points)
 
 
 def _open_session_api(directory: Path) -> Path:
@@ -96,12 +96,13 @@ async def _output(runner: DockerRunner, launch: Launch) -> str:
         await runner.close()
 
 
-def _program() -> str:
-    source = files("overlord.adapters.docker")
-    parts = [
-        (f"overlord.adapters.docker.{name}", source.joinpath(f"{name}.py").read_text("utf-8"))
-        for name in _PARTS
-    ]
+def check_program(*more: str) -> str:
+    """The check as one text that `python -c` runs. `more`: modules that go on from it, by their whole names; the last one runs."""
+    names = [*(f"overlord.adapters.docker.{name}" for name in _PARTS), *more]
+    parts = []
+    for name in names:
+        package, _, module = name.rpartition(".")
+        parts.append((name, files(package).joinpath(f"{module}.py").read_text("utf-8")))
     return _START.format(parts=parts)
 
 
@@ -117,7 +118,7 @@ def _expectation() -> Mapping[str, Any]:
     }
 
 
-def _walls(output: str, points: Sequence[str]) -> Sequence[Wall]:
+def walls_of(output: str, points: Sequence[str]) -> Sequence[Wall]:
     """What was tried; a check that ended early leaves one wall that did not hold, with its last words."""
     lines = [line for line in output.splitlines() if line]
     try:

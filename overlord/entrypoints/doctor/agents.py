@@ -26,6 +26,8 @@ async def examine_agents(settings: Settings) -> Sequence[Finding]:
     programs, problems = _programs(settings)
     if settings.runner == "process":
         return [*problems, *await _findings(programs, settings, _on_this_machine(settings))]
+    if settings.runner == "kubernetes":
+        return problems  # only a session sees what its image has
     engine = DockerEngine(address=settings.docker.host or None)
     try:
         await engine.info()

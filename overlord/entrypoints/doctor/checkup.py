@@ -21,6 +21,7 @@ from overlord.entrypoints.doctor.agents import examine_agents
 from overlord.entrypoints.doctor.finding import Finding, Health, bad
 from overlord.entrypoints.doctor.forge import examine_forge
 from overlord.entrypoints.doctor.hooks import examine_hooks
+from overlord.entrypoints.doctor.kubernetes import examine_kubernetes, examine_pods
 from overlord.entrypoints.doctor.machine import examine_machine
 from overlord.entrypoints.doctor.model import examine_model
 from overlord.entrypoints.doctor.slack import examine_slack
@@ -45,7 +46,9 @@ async def examine(load: Callable[[], Settings], *, fix: bool = False) -> Sequenc
 
 
 async def examine_sandbox(settings: Settings) -> Sequence[Wall]:
-    """Try the walls on this engine, with this image and runtime. Raises RunnerUnavailable, RunnerRefused."""
+    """Try the walls on this engine or cluster, with this image and runtime. Raises RunnerUnavailable, RunnerRefused."""
+    if settings.runner == "kubernetes":
+        return await examine_pods(settings)
 
     def make(root: Path, command: Sequence[str]) -> DockerRunner:
         return DockerRunner(
@@ -86,6 +89,8 @@ async def _runner(settings: Settings) -> Sequence[Finding]:
     if settings.runner == "process":
         text = "process: sessions run as programs of this user, with no walls; use docker for untrusted work"
         return [Finding(what="runner", health=Health.WARN, said=text)]
+    if settings.runner == "kubernetes":
+        return await examine_kubernetes(settings)
     # Without an engine the daemon does not start, unless somebody agreed to processes: then the line shows what is lacking.
     is_agreed = settings.runner == "auto" and Home(settings.home).processes_agreed.exists()
     missing = Health.WARN if is_agreed else Health.BAD

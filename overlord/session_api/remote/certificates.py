@@ -16,7 +16,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from overlord.errors import SettingsError
 from overlord.session_api.remote.tokens import kept_secret
-from overlord.settings.machines import SessionListenerSettings, is_address
+from overlord.settings.session_listener import SessionListenerSettings, is_address
 
 AUTHORITY_VALID = datetime.timedelta(days=3650)
 CERTIFICATE_VALID = datetime.timedelta(days=90)

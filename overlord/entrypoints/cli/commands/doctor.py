@@ -45,6 +45,12 @@ WALLS = {
     "devices": "no devices beyond the usual",
     "kernel_files": "the kernel's settings cannot be written",
     "engine": "the engine's socket is not there",
+    "cluster_network": "the cluster's own API and its provider's metadata are out of reach",
+    "service_account": "there is no account of the cluster's",
+    "pod_mounts": "only its own two directories can be written",
+    "pod_devices": "no devices beyond the usual",
+    "pod_first_process": "a first process passes signals on",
+    "pod_environment": "its environment holds no secret but the one for its own session API",
 }
 """Each point of `sandbox_check.py` in words."""
 
