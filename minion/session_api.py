@@ -79,7 +79,7 @@ class SessionApi:
     def at(cls, url: str, *, patience_s: float) -> "SessionApi":
         """The session API at `unix:///path`, the value of `OVERLORD_URL`."""
         if not url.startswith("unix:///"):
-            raise BadStart(f"OVERLORD_URL must be unix:///path/to/socket, not {url!r}")
+            raise BadStart(f"OVERLORD_URL must be unix:///path/to/socket or https://host:port, not {url!r}")
         return cls(Path(url.removeprefix("unix://")), patience_s=patience_s)
 
     def another(self, *, patience_s: float) -> "SessionApi":

@@ -11,6 +11,7 @@ from minion.interrupt import Interrupts
 from minion.session_api import SessionApi
 
 if TYPE_CHECKING:
+    from minion.reach import Reach
     from minion.setup.environment import Environment
 
 DEFAULT_PATIENCE_S = 600.0
@@ -26,6 +27,8 @@ class Start:
     interrupts: Interrupts
     home: Path
     temporary: bool
+    reach: "Reach | None" = None
+    """The way to a session API on another machine."""
 
     @classmethod
     def read(cls, environment: Mapping[str, str], interrupts: Interrupts) -> "Start":
@@ -35,6 +38,11 @@ class Start:
             patience_s = float(value)
         except ValueError:
             raise BadStart(f"MINION_PATIENCE_S must be a number of seconds, not {value!r}") from None
+        reach = None
+        if environment.get("OVERLORD_URL", "").startswith("https:"):
+            from minion.reach import reached  # sessions on the daemon's own machine do not pay for it
+
+            environment, reach = reached(environment)
         session_api = SessionApi.at(environment.get("OVERLORD_URL", ""), patience_s=patience_s)
         home = _home(environment)
         temporary = home is None
@@ -48,6 +56,7 @@ class Start:
             interrupts=interrupts,
             home=home,
             temporary=temporary,
+            reach=reach,
         )
 
     @property
@@ -65,6 +74,8 @@ class Start:
     def leave(self) -> None:
         """Let go of the session API, and of a temporary directory of our own making."""
         self.session_api.close()
+        if self.reach is not None:
+            self.reach.close()
         if self.temporary:
             import shutil
 

@@ -44,10 +44,12 @@ from overlord.errors import (
 from overlord.failpoints import Failpoint, guarded
 from overlord.home import Home
 from overlord.metrics import Meters
+from overlord.ports.access import RemoteAccess
 from overlord.ports.clock import Clock
 from overlord.process_limits import raise_descriptor_limit
 from overlord.session_api.gateway.assistant import GatewayAssistant
 from overlord.session_api.parts import SessionApiParts
+from overlord.session_api.remote.access import session_listener
 from overlord.session_api.server import SessionApiServer
 from overlord.settings.current import CurrentSettings, check
 from overlord.settings.env import check_socket_path
@@ -188,22 +190,21 @@ async def overlord(
         models, forge, mcp, meters = _external_services(settings, clock, stack)
         number, check_held = await database.read(epoch) + 1, database.check_held
         runner = await choose_runners(current, stack, epoch=number, check=check_held, falls_back=falls_back)
-        git = guarded(GitMirrors(home, extent=current.extent), check_held)
         session_parts = SessionApiParts(
             current=current,
             hooks=(hooks := _hooks(current, home, database, clock)),
             home=home,
             database=database,
             model=models[PRIMARY],
-            git=git,
-            mcp=mcp,
             spare_models=models,
+            git=(git := guarded(GitMirrors(home, extent=current.extent), check_held)),
+            mcp=mcp,
             clock=clock,
             wakeup=wakeup,
             watchers=watchers,
             meters=meters,
         )
-        stack.push_async_callback((session_api := SessionApiServer(session_parts)).close)
+        session_api, access = await _open_session_api(session_parts, stack)
         parts = Parts(
             current=current,
             home=home,
@@ -212,6 +213,7 @@ async def overlord(
             forge=guarded(forge, database.check_held),
             git=git,
             runner=runner,
+            access=access,
             clock=clock,
             assistant=GatewayAssistant(session_parts),
             rubric=load_rubric(packaged("rubric.yaml"), "the built-in rubric"),
@@ -226,6 +228,14 @@ async def overlord(
         yield Overlord(
             parts=parts, session_api=session_api, tick=tick, renewal=renewal, wakeup=wakeup, watchers=watchers
         )
+
+
+async def _open_session_api(
+    parts: SessionApiParts, stack: contextlib.AsyncExitStack
+) -> tuple[SessionApiServer, RemoteAccess]:
+    """What sessions on this machine reach, and those on others; closed with the stack."""
+    stack.push_async_callback((server := SessionApiServer(parts)).close)
+    return server, await stack.enter_async_context(session_listener(parts))
 
 
 async def _end_steps(tick: Tick, hooks: ProcessHooks) -> None:

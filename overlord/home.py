@@ -230,6 +230,11 @@ class Home:
         return self.session_api(session) / "s"
 
     @property
+    def session_listener(self) -> Path:
+        """The keys of the listener for sessions on other machines."""
+        return self.root / "session-listener"
+
+    @property
     def any_socket(self) -> Path:
         """No session's: one that is as long as every session's."""
         return self.session_apis / socket_name("any", b"") / "s"

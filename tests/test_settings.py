@@ -232,6 +232,7 @@ SAMPLES = {
     "OVERLORD_PAGE": ("localhost:8711", "localhost:8711"),
     "OVERLORD_PAGE_URL": ("HTTPS://Overlord.example.org:443/", "https://overlord.example.org"),
     "OVERLORD_CHAT_PAGE": ("localhost:8713", "localhost:8713"),
+    "OVERLORD_SESSION_LISTENER": ("overlord.example.org:8714", "overlord.example.org:8714"),
     "OVERLORD_LISTEN": ("[::1]:8712", "[::1]:8712"),
     "OTEL_EXPORTER_OTLP_HEADERS": (
         "authorization=Bearer%20x,x-team=blue",

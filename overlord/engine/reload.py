@@ -32,7 +32,18 @@ log = structlog.get_logger()
 
 LOOK_S = 3.0
 FIXED = (
-    *("runner", "forge", "listen", "page", "docker", "process", "endpoints", "log", "tracing"),
+    *(
+        "runner",
+        "forge",
+        "listen",
+        "session_listener",
+        "page",
+        "docker",
+        "process",
+        "endpoints",
+        "log",
+        "tracing",
+    ),
     *("model.base_url", "model.api_key", "model.timeout_s"),
     *("slack.api_url", "slack.bot_token", "slack.app_token", "slack.signing_secret", "slack.channel"),
     *("slack.timeout_s", "slack.page", "environments.network", "environments.memory_mb"),

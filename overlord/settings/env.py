@@ -34,6 +34,7 @@ ENVIRONMENT: Mapping[str, tuple[str, ...]] = {
     "GITHUB_APP_PRIVATE_KEY_FILE": ("forge", "private_key_file"),
     "GITHUB_WEBHOOK_SECRET": ("listen", "webhook_secret"),
     "OVERLORD_LISTEN": ("listen", "address"),
+    "OVERLORD_SESSION_LISTENER": ("session_listener", "address"),
     "OVERLORD_PAGE": ("page", "address"),
     "OVERLORD_PAGE_URL": ("page", "url"),
     "GITHUB_APP_CLIENT_ID": ("page", "github_client_id"),

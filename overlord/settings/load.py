@@ -23,7 +23,7 @@ from overlord.settings.disciplines import Disciplines, check_named
 from overlord.settings.env import ENVIRONMENT, check_socket_path, from_environment, home_of, reason_of
 from overlord.settings.file import RawSettings, found_at, has_at, merged_over, put_at, read_yaml
 from overlord.settings.hooks import HooksSettings
-from overlord.settings.machines import Kubernetes
+from overlord.settings.machines import Kubernetes, SessionListenerSettings
 from overlord.settings.model import (
     PRIMARY,
     BudgetLimits,
@@ -103,6 +103,7 @@ class Settings(Section):
     prices: dict[str, PriceRow]
     forge: ForgeEndpoint
     listen: Listen
+    session_listener: SessionListenerSettings
     page: Page
     keep: Keep
     disk: Disk

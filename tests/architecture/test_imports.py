@@ -285,10 +285,12 @@ ORDER: dict[str, tuple[str, ...]] = {
         "bootstrap",
         "portfolio",
         "sessions",
+        "remote",
         "server",
     ),
     "settings": (
         "model",
+        "machines",
         "disciplines",
         "portfolio",
         "hooks",

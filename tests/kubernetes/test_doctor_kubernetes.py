@@ -54,7 +54,9 @@ async def test_a_runtime_class_that_is_there_is_well(kit: KubernetesKit) -> None
     assert (await found(kit, runtime_class="gvisor"))["runtime class"] == (Health.WELL, "gvisor")
 
 
-async def test_the_walls_are_tried_in_a_pod_that_is_like_a_sessions(kit: KubernetesKit, tmp_path: Path) -> None:
+async def test_the_walls_are_tried_in_a_pod_that_is_like_a_sessions(
+    kit: KubernetesKit, tmp_path: Path
+) -> None:
     """Here a Pod is a process of this machine: walls are missing, and each that is gets told."""
     walls = {wall.point: wall for wall in await examine_pods(settings(kit))}
     assert not walls["cluster_network"].holds

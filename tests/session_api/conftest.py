@@ -9,8 +9,14 @@ import pytest
 from tests.session_api.ground import Ground, made_ground
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A module's `WAYS` are how its sessions come, one after another."""
+    if "way" in metafunc.fixturenames:
+        metafunc.parametrize("way", getattr(metafunc.module, "WAYS", ("unix",)))
+
+
 @pytest.fixture
-async def ground() -> AsyncIterator[Ground]:
+async def ground(way: str) -> AsyncIterator[Ground]:
     with tempfile.TemporaryDirectory(prefix="d-", dir="/tmp") as root:
-        async with made_ground(Path(root)) as made:
+        async with made_ground(Path(root), way=way) as made:
             yield made

@@ -14,6 +14,8 @@ import httpx
 
 from minion.loopback import Loopback
 from minion.protocol import Event, EventKind, SessionKind, encode
+from minion.reach import FarEnd, Reach
+from overlord.adapters.clock import SystemClock
 from overlord.adapters.git.mirrors import GitMirrors
 from overlord.adapters.mcp import HttpMcp
 from overlord.adapters.model import OpenAIModel
@@ -23,8 +25,10 @@ from overlord.domain.launch import Remote
 from overlord.domain.session import Session
 from overlord.embedded.model import EmbeddedModel
 from overlord.home import Home
+from overlord.ports.access import NoRemoteAccess, RemoteAccess
 from overlord.ports.hooks import Hooks, NoHooks
 from overlord.session_api.parts import SessionApiParts
+from overlord.session_api.remote.access import session_listener
 from overlord.session_api.server import SessionApiServer
 from overlord.settings.current import CurrentSettings
 from overlord.settings.load import Settings, load
@@ -37,6 +41,8 @@ from tests.records import REPO
 from tests.turning import WorldClock
 
 DEADLINE_S = 180
+BOTH = ("unix", "tls")
+"""A module that has these as its `WAYS` is run for sessions on this machine and on others."""
 
 
 class HeardBell(Wakeup):
@@ -66,6 +72,10 @@ class Ground:
     wakeup: HeardBell = field(default_factory=HeardBell)
     mcp: HttpMcp = field(default_factory=HttpMcp)
     hooks: Hooks = field(default_factory=NoHooks)
+    way: str = "unix"
+    """How sessions come: by their sockets, or over TLS as from other machines."""
+    access: RemoteAccess = field(default_factory=NoRemoteAccess)
+    reaches: dict[str, Reach] = field(default_factory=dict)
     keeper: SessionApiServer = field(init=False)
 
     def __post_init__(self) -> None:
@@ -120,6 +130,20 @@ class Ground:
             "by hand", lambda c: sessions.end(c, session, at=self.clock.now(), ending="exited")
         )
 
+    def door(self, session: Session) -> Path:
+        """The socket that a session's own programs speak to."""
+        if self.way == "unix":
+            return self.home.socket(session.id)
+        if session.id not in self.reaches:
+            self.reaches[session.id] = self.reach(session.id)
+        return self.reaches[session.id].socket
+
+    def reach(self, session: str) -> Reach:
+        """The way of a session on another machine."""
+        access = self.access.session(session)
+        assert access is not None
+        return Reach(FarEnd.of({"MINION_ID": session, **access.environment()}))
+
     def repository(self, session: Session) -> Path:
         return self.home.session_repository(session.id)
 
@@ -157,7 +181,7 @@ class Visitor:
 
 
 def visitor(ground: Ground, session: Session) -> Visitor:
-    transport = httpx.AsyncHTTPTransport(uds=str(ground.home.socket(session.id)))
+    transport = httpx.AsyncHTTPTransport(uds=str(ground.door(session)))
     return Visitor(httpx.AsyncClient(transport=transport, base_url="http://door", timeout=DEADLINE_S))
 
 
@@ -207,7 +231,7 @@ class Clone:
 
 @asynccontextmanager
 async def cloned(ground: Ground, session: Session) -> AsyncIterator[Clone]:
-    loopback = Loopback(ground.home.socket(session.id), patience_s=5)
+    loopback = Loopback(ground.door(session), patience_s=5)
     try:
         clone = Clone(loopback, ground.home.root.parent / f"clone-{session.id}")
         await clone.good("clone", "--quiet", clone.url, str(clone.directory))
@@ -218,8 +242,10 @@ async def cloned(ground: Ground, session: Session) -> AsyncIterator[Clone]:
 
 
 @asynccontextmanager
-async def made_ground(root: Path, **overrides: Any) -> AsyncIterator[Ground]:
-    """`root` must be a short path: sockets lie below it."""
+async def made_ground(root: Path, *, way: str = "unix", **overrides: Any) -> AsyncIterator[Ground]:
+    """`root` must be a short path: sockets lie below it. `way` is how sessions come: see `Ground`."""
+    if way == "tls":
+        overrides = {"session_listener": {"address": "127.0.0.1:0"}, **overrides}
     home = Home(root / "home")
     far = root / "far.git"
     run(far, "init", "--quiet", "--bare", "--initial-branch=main", str(far))
@@ -235,9 +261,14 @@ async def made_ground(root: Path, **overrides: Any) -> AsyncIterator[Ground]:
         database = await Database.open(home.database, exclusive=True)
         stack.push_async_callback(database.close)
         await GitMirrors(home).refresh_mirror(RepositoryName(REPO), Remote(url=str(far)))
-        ground = Ground(home, settings, database, model, client, base, secret)
+        ground = Ground(home, settings, database, model, client, base, secret, way=way)
+        ground.access = await stack.enter_async_context(
+            session_listener(ground.keeper.parts, now=SystemClock().now)
+        )
         try:
             yield ground
         finally:
+            for reach in ground.reaches.values():
+                reach.close()
             await ground.mcp.close()
             await ground.keeper.close()

@@ -10,8 +10,10 @@ from overlord import git_limits
 from overlord.domain.session import Session
 from overlord.session_api import push_limits
 from tests.plumbing import delta_bomb
-from tests.session_api.ground import Ground, cloned, visitor
+from tests.session_api.ground import BOTH, Ground, cloned, visitor
 from tests.session_api.test_git_session_api import BRANCH, packet, pushed
+
+WAYS = BOTH
 
 MIB = 1024 * 1024
 

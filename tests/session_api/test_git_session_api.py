@@ -7,7 +7,9 @@ import pytest
 from minion.protocol import SessionKind
 from overlord.domain.session import Session
 from tests.plumbing import commit, plant, run
-from tests.session_api.ground import Clone, Ground, cloned, visitor
+from tests.session_api.ground import BOTH, Clone, Ground, cloned, visitor
+
+WAYS = BOTH
 
 INFO = "/session/repo.git/info/refs?service=git-upload-pack"
 BRANCH = "minion/issue-7"

@@ -4,6 +4,7 @@ import json
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ from tests.session_api.ground import Ground, cloned, made_ground, visitor
 
 CANARY = "canary-91c5e3d7a4"
 INDEX = f"https://reader:{CANARY}@pypi.example.com/simple"
-GIVEN = {
+GIVEN: dict[str, Any] = {
     "spaces": {
         REPO.upper(): {"setup_secrets": {"INDEX_TOKEN": CANARY, "QUOTED": f'{CANARY}"\\ü'}},
         "acme/web": {"setup_secrets": {"OTHERS": "canary-of-another-space"}},

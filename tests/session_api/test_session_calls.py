@@ -26,7 +26,9 @@ from overlord.store.conversation import steering
 from overlord.verbs.commands import answer_decision
 from overlord.verbs.message import send_message
 from tests.called_rows import open_call
-from tests.session_api.ground import DEADLINE_S, Ground, Visitor, visitor
+from tests.session_api.ground import BOTH, DEADLINE_S, Ground, Visitor, visitor
+
+WAYS = BOTH
 
 DONE = Report(outcome=Outcome.COMPLETE, summary="done – ü", learnings=("a",), follow_ups=("b",), turns=3)
 STEP = StepResult(

@@ -15,6 +15,7 @@ from overlord.domain.session_watchdog import SessionWatchdog
 from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.contact import Contacts, watched
 from overlord.engine.runtime.diff_cache import DiffCache
+from overlord.engine.runtime.early_fetch import EarlyFetches
 from overlord.engine.runtime.hint import Hints
 from overlord.engine.runtime.pace import Pace
 from overlord.engine.runtime.poll_outcome import PollOutcomes
@@ -22,6 +23,7 @@ from overlord.engine.runtime.poll_schedule import PollSchedule
 from overlord.errors import ForgeUnavailable
 from overlord.home import Home
 from overlord.metrics import Meters
+from overlord.ports.access import NoRemoteAccess, RemoteAccess
 from overlord.ports.clock import Clock
 from overlord.ports.forge import Forge
 from overlord.ports.git import Git
@@ -50,8 +52,11 @@ class Parts:
     clock: Clock
     rubric: Rubric
     notify: Callable[[], None]
+    access: RemoteAccess = field(default_factory=NoRemoteAccess)
+    """What sessions on other machines are given."""
     session_watchdog: SessionWatchdog = field(default_factory=SessionWatchdog)
     hints: Hints = field(default_factory=Hints)
+    early_fetches: EarlyFetches = field(default_factory=EarlyFetches)
     poll_schedule: PollSchedule = field(default_factory=PollSchedule)
     poll_outcomes: PollOutcomes = field(default_factory=PollOutcomes)
     contacts: Contacts = field(default_factory=Contacts)

@@ -131,6 +131,8 @@ async def launch(parts: Parts, job: Job, session: Session) -> None:
             job=str(job.id),
             environment={"MINION_ID": session.id, **own.environment},
             session_api=parts.home.session_api(session.id),
+            access=parts.access.session(session.id),
+            copy_access=None if own.ready is None else parts.access.copy(job.space, own.ready.name),
             memory_mb=own.memory_mb,
             cpus=parts.settings.space(job.space).sessions.cpus,
             space=job.space,
