@@ -25,6 +25,7 @@ from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
 from overlord.embedded.play import read_script
 from overlord.entrypoints.demo import clean, gate
+from overlord.entrypoints.demo.cluster import embedded_cluster
 from overlord.entrypoints.demo.story import Story
 from overlord.entrypoints.invocation import command
 from overlord.entrypoints.local.interruption import INTERRUPTED, Interruption
@@ -122,6 +123,7 @@ async def _embedded(story: Story, runner: str) -> AsyncIterator[_World]:
             contract=story.contract,
             forge={"api_url": forge_url, "token": forge.token},
             model={"base_url": f"{model_url}/v1", "name": "scripted", "api_key": model.key},
+            **(await embedded_cluster(stack, home) if runner == "kubernetes" else {}),
         )
         yield _World(story=story, home=home, forge=forge, settings=settings)
 

@@ -42,7 +42,7 @@ def serve(
 
 def demo(
     runner: Annotated[
-        Literal["auto", "docker", "process"], typer.Option(help="What sessions run in.")
+        Literal["auto", "docker", "process", "kubernetes"], typer.Option(help="What sessions run in.")
     ] = "auto",
     contract: Annotated[
         DemoContract, typer.Option(help="The contract that the job goes by.")
