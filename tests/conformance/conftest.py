@@ -1,11 +1,14 @@
 """What the suites of this folder share: an engine for those that need one, every runner in turn."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
+from overlord.embedded.swarm_lab import HOST, SwarmLab
 from overlord.ports.runner import Runner
+from tests.labs import SharedRelay, SwarmKit, nodes_lock, shared_lab, shared_relay
 from tests.puppet import open_door
 from tests.runners import DockerKit, Kit, Make, MemoryKit, ProcessKit, clean, engine_or_skip, forget
 
@@ -15,23 +18,49 @@ async def docker_engine() -> None:
     await engine_or_skip()
 
 
-REAL = ["process", pytest.param("docker", marks=pytest.mark.docker)]
+REAL = ["process", *(pytest.param(name, marks=pytest.mark.docker) for name in ("docker", "swarm"))]
 every_runner = pytest.mark.parametrize("kit", ["memory", *REAL], indirect=True)
 """For what the runner in memory promises as well: all but what is said of processes."""
 
 
+@pytest.fixture(scope="session")
+def lab() -> Iterator[SwarmLab]:
+    with shared_lab() as lab:
+        yield lab
+
+
+@pytest.fixture(scope="session")
+def relay(lab: SwarmLab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedRelay]:
+    with shared_relay(lab, tmp_path_factory.mktemp("relay")) as relay:
+        yield relay
+
+
 @pytest.fixture(params=REAL)
 async def kit(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Kit]:
-    if request.param == "docker":
-        await engine_or_skip()
-    async with open_door() as session_api:
-        kit: Kit = DockerKit(tmp_path, session_api)
-        if request.param != "docker":
-            kit = ProcessKit(tmp_path, session_api) if request.param == "process" else MemoryKit(session_api)
+    async with AsyncExitStack() as stack:
+        if request.param == "docker":
+            await engine_or_skip()
+        where: tuple[str, int] = ("", 0)
+        if request.param == "swarm":
+            relay: SharedRelay = request.getfixturevalue("relay")
+            stack.enter_context(nodes_lock(alone=False))
+            where = (HOST, relay.port)
+        session_api = await stack.enter_async_context(open_door(*where))
+        kit: Kit = MemoryKit(session_api)
+        if request.param == "process":
+            kit = ProcessKit(tmp_path, session_api)
+        elif request.param == "docker":
+            kit = DockerKit(tmp_path, session_api)
+        elif request.param == "swarm":
+            kit = relay.kit(tmp_path, session_api)
         yield kit
         await clean(kit.runner())
         if isinstance(kit, DockerKit):
             forget(kit.instance)
+        if isinstance(kit, SwarmKit):
+            for node in kit.lab.nodes:
+                forget(kit.instance, host=node.address)
+            assert await kit.emptied() == {}
 
 
 @pytest.fixture
