@@ -18,7 +18,7 @@ from uuid import uuid4
 from overlord.adapters.docker.engine import DockerEngine
 from overlord.adapters.docker.profile import Profile
 from overlord.adapters.swarm.runner import SwarmRunner
-from overlord.adapters.swarm.service import MARK
+from overlord.adapters.swarm.spec import MARK
 from overlord.config_files import config_directory
 from overlord.domain.identifiers import SessionId
 from overlord.embedded.swarm_lab import (

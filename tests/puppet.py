@@ -14,7 +14,10 @@ import os, socket, sys, signal, json, time
 def reach():
     if at := os.environ.get("OVERLORD_CONNECT"):
         host, _, port = at.rpartition(":")
-        return socket.create_connection((host, int(port)))
+        for _ in range(200):  # nodes hear of each other's names a moment later
+            try: line = socket.create_connection((host, int(port)), 5)
+            except OSError: time.sleep(0.1)
+            else: line.settimeout(None); return line
     line = socket.socket(socket.AF_UNIX)
     line.connect(os.environ["OVERLORD_URL"].removeprefix("unix://"))
     return line

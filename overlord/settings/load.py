@@ -23,6 +23,7 @@ from overlord.settings.disciplines import Disciplines, check_named
 from overlord.settings.env import ENVIRONMENT, check_socket_path, from_environment, home_of, reason_of
 from overlord.settings.file import RawSettings, found_at, has_at, merged_over, put_at, read_yaml
 from overlord.settings.hooks import HooksSettings
+from overlord.settings.machines import Swarm
 from overlord.settings.model import (
     PRIMARY,
     BudgetLimits,
@@ -78,7 +79,7 @@ class Settings(Section):
 
     home: Path
     repositories: tuple[RepositoryText, ...]
-    runner: Literal["auto", "docker", "process"]
+    runner: Literal["auto", "docker", "process", "swarm"]
     contract: str
     merge: str
     infer_scope: bool
@@ -116,6 +117,7 @@ class Settings(Section):
     disciplines: Disciplines
     docker: DockerEngine
     process: ProcessSessions
+    swarm: Swarm
     agent: str
     agents: AgentsByName
     mcp: dict[McpName, McpSettings]

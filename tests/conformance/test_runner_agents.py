@@ -43,6 +43,10 @@ docker_only = pytest.mark.parametrize(
     "kit", [pytest.param("docker", marks=pytest.mark.docker)], indirect=True
 )
 
+one_machine = pytest.mark.parametrize(
+    "kit", ["process", pytest.param("docker", marks=pytest.mark.docker)], indirect=True
+)
+
 
 @dataclass
 class Standin:
@@ -117,6 +121,7 @@ async def seen(runner: Runner, kit: Kit, session: Launch) -> Any:
     return found
 
 
+@one_machine
 async def test_a_session_has_its_agents_program_and_where_files_are_isolated_cannot_change_it(
     standin: Standin, kit: Kit, make: Make
 ) -> None:

@@ -5,12 +5,16 @@ they have, and no node asks a public registry for a name of ours.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
 
 from overlord.adapters.docker.engine import DockerEngine, Missing
 from overlord.adapters.docker.layers import SLOW_S
-from overlord.adapters.swarm.manager import SwarmManager
+from overlord.adapters.swarm.calls import SwarmManager
 from overlord.errors import RunnerRefused, RunnerUnavailable
+
+_LOOK_S = 0.2
 
 
 class SwarmImages:
@@ -70,12 +74,23 @@ class SwarmImages:
 
     async def ran_out_of_memory(self, container: str) -> bool:
         """Whether a container on an engine that can be asked was killed for want of memory: a swarm does not say so itself."""
+        shown = await self._shown(container)
+        return shown is not None and bool(shown["State"]["OOMKilled"])
+
+    async def gone(self, container: str, *, within_s: float) -> None:
+        """Wait until a container is gone from the engines that can be asked: nodes remove it after they said it had ended."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                while True:
+                    if await self._shown(container) is None:
+                        return
+                    await asyncio.sleep(_LOOK_S)
+
+    async def _shown(self, container: str) -> Mapping[str, Any] | None:
         for engine in (self._here, *self._engines.values()):
-            try:
-                return bool((await engine.inspect(container))["State"]["OOMKilled"])
-            except (Missing, RunnerUnavailable):
-                continue
-        return False
+            with suppress(RunnerRefused, RunnerUnavailable):
+                return await engine.inspect(container)
+        return None
 
     def close(self) -> None:
         for engine in (self._here, *self._engines.values(), *self._patient.values()):

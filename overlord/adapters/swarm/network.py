@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 from overlord.adapters.docker.engine import Conflict, Missing
 from overlord.adapters.docker.profile import MEGABYTE, Profile
-from overlord.adapters.swarm.manager import SwarmManager
-from overlord.adapters.swarm.service import LABEL, Version, walls, words_of
+from overlord.adapters.swarm.calls import SwarmManager
+from overlord.adapters.swarm.spec import LABEL, Version, walls, words_of
 from overlord.errors import RunnerRefused
 
 PORT = 7000

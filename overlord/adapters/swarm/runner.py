@@ -16,20 +16,21 @@ from overlord.adapters.docker.notes import Note, Notes
 from overlord.adapters.docker.profile import Profile
 from overlord.adapters.docker.runner import DockerRunner
 from overlord.adapters.ending import Endings, harmless
+from overlord.adapters.swarm.calls import SwarmManager, swarm_of
 from overlord.adapters.swarm.images import SwarmImages
-from overlord.adapters.swarm.manager import SwarmManager, swarm_of
 from overlord.adapters.swarm.network import CONNECT, SpaceNetworks, Where
-from overlord.adapters.swarm.service import (
+from overlord.adapters.swarm.spec import (
     LABEL,
-    MARK,
     STOPPED,
     Place,
     Task,
     Version,
+    by_session,
     container_of,
     ending_of,
     first_of,
-    node_name,
+    remedy,
+    session_of,
     session_spec,
     words_of,
 )
@@ -43,6 +44,7 @@ _LOOK_S = 0.5
 _WAIT_S = 0.1
 _BEYOND_GRACE_S = 30.0
 """What a node may need beside the grace to end a container and to say so."""
+_GONE_S = 10.0
 _UPDATES = 5
 _KILLED = 137
 _NO_TASK = Ending(kind=EndKind.LOST, detail="the swarm has forgotten its task")
@@ -116,6 +118,7 @@ class SwarmRunner:
                 "sessions on a swarm need a way to Overlord's machine: set session_listener.address and .listen"
             )
         if launch.agent is not None and launch.agent.image:
+            await self._docker.agent_version(launch.agent)
             raise RunnerRefused(
                 f"the program {launch.agent.program} is in an image of its own ({launch.agent.image}), which nodes of a swarm do"
                 " not have beside a session's; use an image for sessions that holds it"
@@ -132,13 +135,13 @@ class SwarmRunner:
     async def find(self, session: SessionId) -> Running | None:
         if self._setups.has(session, Note.STARTED):
             return await self._docker.find(session)
-        tasks = _by_session(await self._manager.tasks(self._name(session)), self._instance)
+        tasks = by_session(await self._manager.tasks(self._name(session)), self._instance)
         return await self._seen(session, tasks.get(session, []), await self._nodes())
 
     async def sessions(self) -> Sequence[Running]:
         services = await self._manager.services(self._label)
-        names = {session for each in services if (session := _session_of(each))} | self._notes.started()
-        tasks = _by_session(await self._manager.tasks(self._name(SessionId(""))), self._instance)
+        names = {session for each in services if (session := session_of(each))} | self._notes.started()
+        tasks = by_session(await self._manager.tasks(self._name(SessionId(""))), self._instance)
         nodes = await self._nodes()
         found = [await self._seen(name, tasks.get(name, []), nodes) for name in sorted(names)]
         return [*(each for each in found if each is not None), *await self._docker.sessions()]
@@ -167,7 +170,7 @@ class SwarmRunner:
         if self._setups.has(session, Note.STARTED):
             return await self._docker.logs(session, limit_bytes=limit_bytes)
         task = first_of(
-            _by_session(await self._manager.tasks(self._name(session)), self._instance).get(session, [])
+            by_session(await self._manager.tasks(self._name(session)), self._instance).get(session, [])
         )
         node = (await self._nodes()).get(str((task or {}).get("NodeID", "")))
         if node is None or node["Status"]["State"] == "down":
@@ -180,12 +183,16 @@ class SwarmRunner:
     async def remove(self, session: SessionId) -> None:
         await self._docker.remove(session)
         name = self._name(session)
+        had = [
+            container for task in await self._manager.tasks(f"{name}.") if (container := container_of(task))
+        ]
         with contextlib.suppress(Missing):
-            if _session_of(await self._manager.service(name)) == session:
+            if session_of(await self._manager.service(name)) == session:
                 self._notes.take(session, Note.STOP)
                 await self._manager.remove_service(name)
         if not await self._manager.lets_go(f"{name}.", within_s=self._grace_s + _BEYOND_GRACE_S):
             raise RunnerUnavailable(f"a node does not let go of session {session}")
+        await asyncio.gather(*(self._images.gone(each, within_s=_GONE_S) for each in had))
         self._notes.forget(session)
         self._told.discard(session)
         await self._networks.remove_unused(self._used)
@@ -292,7 +299,7 @@ class SwarmRunner:
         try:
             await self._manager.create_service(spec, registry=place.registry)
         except Conflict:
-            if _session_of(await self._manager.service(name)) != launch.session:
+            if session_of(await self._manager.service(name)) != launch.session:
                 raise RunnerRefused(f"a service named {name} exists and is not ours; remove it") from None
 
     async def _until_placed(self, session: SessionId) -> None:
@@ -301,7 +308,7 @@ class SwarmRunner:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._start_s):
                 while True:
-                    found = _by_session(await self._manager.tasks(self._name(session)), self._instance)
+                    found = by_session(await self._manager.tasks(self._name(session)), self._instance)
                     task = first_of(found.get(session, []))
                     if task is not None and container_of(task) and task["Status"]["State"] != "rejected":
                         if task["Status"]["State"] not in {"preparing", "ready", "starting"}:
@@ -314,13 +321,13 @@ class SwarmRunner:
         await self._manager.remove_service(self._name(session))
         if "insufficient resources" in words:
             raise RunnerUnavailable(f"no node of the swarm has room for session {session}: {words}")
-        raise RunnerRefused(f"session {session} was refused: {words}{_remedy(words, node)}")
+        raise RunnerRefused(f"session {session} was refused: {words}{remedy(words, node)}")
 
     async def _seen(self, session: SessionId, tasks: Sequence[Task], nodes: Nodes) -> Running | None:
         task = first_of(tasks)
         if task is None:
             with contextlib.suppress(Missing):
-                if _session_of(await self._manager.service(self._name(session))) == session:
+                if session_of(await self._manager.service(self._name(session))) == session:
                     lost = self._notes.has(session, Note.STARTED)
                     return Running(session=session, ending=_NO_TASK if lost else None)
             gone = self._notes.vanished(session)
@@ -355,13 +362,13 @@ class SwarmRunner:
     async def _used(self) -> set[str]:
         """The networks sessions have."""
         services = await self._manager.services(self._label)
-        return {str(each["Spec"]["Labels"].get(f"{LABEL}.network")) for each in services if _session_of(each)}
+        return {str(each["Spec"]["Labels"].get(f"{LABEL}.network")) for each in services if session_of(each)}
 
     async def _watch(self) -> None:
         """Tell ends as they are seen: a manager's events say nothing of tasks."""
         while True:
             with contextlib.suppress(ExternalServiceError):
-                tasks = _by_session(await self._manager.tasks(self._name(SessionId(""))), self._instance)
+                tasks = by_session(await self._manager.tasks(self._name(SessionId(""))), self._instance)
                 nodes = await self._nodes()
                 self._told &= tasks.keys()
                 for session in tasks.keys() - self._told:
@@ -377,34 +384,6 @@ class SwarmRunner:
             self._endings.notify(session)
 
 
-def _by_session(tasks: Sequence[Task], instance: str) -> dict[SessionId, list[Task]]:
-    """The tasks of an instance's sessions, those of services that are being removed among them."""
-    found: dict[SessionId, list[Task]] = {}
-    for task in tasks:
-        mark = str((task["Spec"].get("ContainerSpec", {}).get("Labels") or {}).get(MARK, ""))
-        whose, _, session = mark.partition("/")
-        if session and whose == instance and task["DesiredState"] != "remove":
-            found.setdefault(SessionId(session), []).append(task)
-    return found
-
-
-def _session_of(service: Mapping[str, Any]) -> SessionId:
-    """Whose service this is; empty for a relay."""
-    return SessionId((service["Spec"].get("Labels") or {}).get(f"{LABEL}.session", ""))
-
-
 def _in_layer(key: str) -> Launch:
     """What stands for any session in an environment, where only its image counts."""
     return Launch(session=SessionId(""), job="", environment={}, session_api=Path(), layer=key)
-
-
-def _remedy(words: str, node: Mapping[str, Any]) -> str:
-    """What to do about it, as the end of a sentence."""
-    if "No such image" in words:
-        return (
-            f"; node {node_name(node or None)} does not have it: name its engine in swarm.engines, or a registry in"
-            " swarm.registry"
-        )
-    if "no suitable node" in words:
-        return "; see swarm.constraints, and `docker node ls` for which nodes are there"
-    return ""

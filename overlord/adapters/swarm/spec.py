@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from overlord.adapters.docker.profile import MEGABYTE, WORK, Profile
+from overlord.domain.identifiers import SessionId
 from overlord.domain.launch import Launch
 from overlord.domain.session import Ending, EndKind
 
@@ -234,3 +235,31 @@ def _why(node: Mapping[str, Any] | None) -> str:
     if node is None:
         return "it is no longer in the swarm"
     return str(node["Status"].get("Message") or "it does not answer")
+
+
+def by_session(tasks: Sequence[Task], instance: str) -> dict[SessionId, list[Task]]:
+    """The tasks of an instance's sessions, those of services that are being removed among them."""
+    found: dict[SessionId, list[Task]] = {}
+    for task in tasks:
+        mark = str((task["Spec"].get("ContainerSpec", {}).get("Labels") or {}).get(MARK, ""))
+        whose, _, session = mark.partition("/")
+        if session and whose == instance and task["DesiredState"] != "remove":
+            found.setdefault(SessionId(session), []).append(task)
+    return found
+
+
+def session_of(service: Mapping[str, Any]) -> SessionId:
+    """Whose service this is; empty for a relay."""
+    return SessionId((service["Spec"].get("Labels") or {}).get(f"{LABEL}.session", ""))
+
+
+def remedy(words: str, node: Mapping[str, Any]) -> str:
+    """What to do about it, as the end of a sentence."""
+    if "No such image" in words:
+        return (
+            f"; node {node_name(node or None)} does not have it: name its engine in swarm.engines, or a registry in"
+            " swarm.registry"
+        )
+    if "no suitable node" in words:
+        return "; see swarm.constraints, and `docker node ls` for which nodes are there"
+    return ""
