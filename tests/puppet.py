@@ -7,10 +7,21 @@ import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from overlord.domain.launch import SessionAccess
+
 PUPPET = """
 import os, socket, sys, signal, json, time
-door = socket.socket(socket.AF_UNIX)
-door.connect(os.environ["OVERLORD_URL"].removeprefix("unix://"))
+def reach():
+    if at := os.environ.get("OVERLORD_CONNECT"):
+        host, _, port = at.rpartition(":")
+        for _ in range(200):  # nodes hear of each other's names a moment later
+            try: line = socket.create_connection((host, int(port)), 5)
+            except OSError: time.sleep(0.1)
+            else: line.settimeout(None); return line
+    line = socket.socket(socket.AF_UNIX)
+    line.connect(os.environ["OVERLORD_URL"].removeprefix("unix://"))
+    return line
+door = reach()
 lines = door.makefile("r")
 def say(text):
     door.sendall(text.encode() + b"\\n")  # unbuffered: also a signal's function may say something
@@ -50,6 +61,12 @@ class SessionApi:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.lines: asyncio.Queue[Line] = asyncio.Queue()
+        self.url = ""
+        """Where puppets on other machines reach it."""
+
+    @property
+    def access(self) -> SessionAccess | None:
+        return SessionAccess(url=self.url, token="of-the-session", authority="-") if self.url else None
 
     async def line(self) -> Line:
         """The next connection made to this session API."""
@@ -58,7 +75,8 @@ class SessionApi:
 
 
 @contextlib.asynccontextmanager
-async def open_door() -> AsyncIterator[SessionApi]:
+async def open_door(host: str = "", port: int = 0) -> AsyncIterator[SessionApi]:
+    """A session API; with an address of this machine, also one for other machines there."""
     path = Path(tempfile.mkdtemp(prefix="door-"))
     path.chmod(0o755)
     session_api, lines = SessionApi(path), list[Line]()
@@ -70,11 +88,18 @@ async def open_door() -> AsyncIterator[SessionApi]:
 
     server = await asyncio.start_unix_server(answer, path / "s")
     (path / "s").chmod(0o666)
+    servers = [server]
+    if host:
+        servers.append(await asyncio.start_server(answer, host, port))
+        port = servers[1].sockets[0].getsockname()[1]
+        session_api.url = f"https://{host}:{port}"
     try:
         yield session_api
     finally:
-        server.close()
+        for each in servers:
+            each.close()
         for line in lines:
             line.hang_up()
-        await server.wait_closed()
+        for each in servers:
+            await each.wait_closed()
         shutil.rmtree(path)

@@ -234,7 +234,7 @@ def launch(
         environment={"MINION_ID": name, **(environment or {})},
         session_api=kit.session_api.path,
         memory_mb=memory_mb,
-        access=getattr(kit, "access", None),
+        access=getattr(kit, "access", None) or kit.session_api.access,
     )
 
 
@@ -253,27 +253,33 @@ async def clean(runner: Runner) -> None:
     await runner.close()
 
 
-def docker(*arguments: str) -> str:
-    """What the `docker` command says; it must succeed."""
-    return subprocess.run(["docker", *arguments], check=True, capture_output=True, text=True).stdout.strip()
+def docker(*arguments: str, host: str = "") -> str:
+    """What the `docker` command says, of another engine with its address; it must succeed."""
+    to = ["--host", host] if host else []
+    return subprocess.run(
+        ["docker", *to, *arguments], check=True, capture_output=True, text=True
+    ).stdout.strip()
 
 
-def forget(instance: str) -> None:
+def forget(instance: str, *, host: str = "") -> None:
     """Remove an instance's images and volumes, by the label all of them carry."""
     label = f"label=overlord.instance={instance}"
-    listed = docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}} {{.ID}}", "--filter", label)
+    listed = docker(
+        "image", "ls", "--format", "{{.Repository}}:{{.Tag}} {{.ID}}", "--filter", label, host=host
+    )
     lines = [line.split() for line in listed.splitlines()]
-    tags = docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}").splitlines()
+    tags = docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}", host=host).splitlines()
     names = [
         tag
         for tag in tags
         if tag.startswith(("overlord-ground:", "overlord-environment:")) and instance in tag
     ]
     names += [identifier for name, identifier in lines if name == "<none>:<none>"]
-    volumes = docker("volume", "ls", "--quiet", "--filter", label).split()
+    volumes = docker("volume", "ls", "--quiet", "--filter", label, host=host).split()
     for what, found in (("image", names), ("volume", volumes)):
         if found:
-            subprocess.run(["docker", what, "rm", "--force", *found], check=False, capture_output=True)
+            to = ["--host", host] if host else []
+            subprocess.run(["docker", *to, what, "rm", "--force", *found], check=False, capture_output=True)
 
 
 async def engine_or_skip() -> None:

@@ -160,7 +160,7 @@ def test_a_named_file_must_exist(home: Path, tmp_path: Path) -> None:
         ("sessions: 3", "sessions: Input should be a valid dictionary"),
         ("sessions: {memory_mb: 63}", "sessions.memory_mb: "),
         ("sessions: {cpus: .nan}", "sessions.cpus: "),
-        ("runner: podman", "runner: Input should be 'auto', 'docker', 'process' or 'kubernetes'"),
+        ("runner: podman", "runner: Input should be 'auto', 'docker', 'process', 'swarm' or 'kubernetes'"),
         ("repositories: acme/calc", "repositories: Input should be a valid tuple"),
         ("repositories: [calc]", "repositories.0: a repository is named owner/repo"),
         ("repositories: [acme/calc/x]", "repositories.0: "),

@@ -16,6 +16,8 @@ from overlord.adapters.docker.engine import DockerEngine
 from overlord.adapters.docker.profile import Profile
 from overlord.adapters.docker.runner import DockerRunner
 from overlord.adapters.process.runner import ProcessRunner
+from overlord.adapters.swarm.calls import SwarmManager, swarm_of
+from overlord.adapters.swarm.runner import SwarmRunner
 from overlord.errors import (
     ContainersMissing,
     ExternalServiceError,
@@ -50,6 +52,8 @@ async def choose_runner(settings: Settings, *, epoch: int = 0, falls_back: bool 
         return _processes(settings)
     if settings.runner == "kubernetes":
         return kubernetes_runner(settings, epoch=epoch)
+    if settings.runner == "swarm":
+        return await _checked_swarm(settings, epoch)
     engine = DockerEngine(address=settings.docker.host or None)
     try:
         await engine.info()
@@ -129,6 +133,43 @@ def kubernetes_runner(
     )
 
 
+async def _checked_swarm(settings: Settings, epoch: int) -> SwarmRunner:
+    address = settings.swarm.address or settings.docker.host or None
+    manager = SwarmManager(address=address)
+    try:
+        swarm_of(await manager.info())
+        await _check_image(manager, settings.docker.image)
+    except ExternalServiceError as error:
+        raise SettingsError(f"runner: swarm, but {error}") from error
+    finally:
+        manager.close()
+    docker, home = settings.docker, Home(settings.home)
+    return SwarmRunner(
+        home.root / "swarm",
+        image=docker.image,
+        instance=home.instance(),
+        epoch=epoch,
+        profile=_profile(settings),
+        address=address,
+        call_s=docker.timeout_s,
+        minion=minion_stamp(),
+        constraints=settings.swarm.constraints,
+        registry=settings.swarm.registry,
+        engines=settings.swarm.engines,
+        start_s=settings.swarm.start_s,
+        grace_s=settings.sessions.grace_s,
+        idle_s=settings.swarm.idle_s,
+    )
+
+
+def _profile(settings: Settings) -> Profile:
+    return Profile(
+        runtime=settings.docker.runtime or None,
+        setup_network=settings.environments.network,
+        setup_memory_mb=settings.environments.memory_mb,
+    )
+
+
 def _docker(settings: Settings, epoch: int) -> DockerRunner:
     docker, home = settings.docker, Home(settings.home)
     return DockerRunner(
@@ -136,11 +177,7 @@ def _docker(settings: Settings, epoch: int) -> DockerRunner:
         image=docker.image,
         instance=home.instance(),
         epoch=epoch,
-        profile=Profile(
-            runtime=docker.runtime or None,
-            setup_network=settings.environments.network,
-            setup_memory_mb=settings.environments.memory_mb,
-        ),
+        profile=_profile(settings),
         address=docker.host or None,
         call_s=docker.timeout_s,
         minion=minion_stamp(),

@@ -23,7 +23,7 @@ from overlord.settings.disciplines import Disciplines, check_named
 from overlord.settings.env import ENVIRONMENT, check_socket_path, from_environment, home_of, reason_of
 from overlord.settings.file import RawSettings, found_at, has_at, merged_over, put_at, read_yaml
 from overlord.settings.hooks import HooksSettings
-from overlord.settings.machines import Kubernetes
+from overlord.settings.machines import Kubernetes, Swarm
 from overlord.settings.model import (
     PRIMARY,
     BudgetLimits,
@@ -80,7 +80,7 @@ class Settings(Section):
 
     home: Path
     repositories: tuple[RepositoryText, ...]
-    runner: Literal["auto", "docker", "process", "kubernetes"]
+    runner: Literal["auto", "docker", "process", "swarm", "kubernetes"]
     contract: str
     merge: str
     infer_scope: bool
@@ -120,6 +120,7 @@ class Settings(Section):
     docker: DockerEngine
     process: ProcessSessions
     kubernetes: Kubernetes
+    swarm: Swarm
     agent: str
     agents: AgentsByName
     mcp: dict[McpName, McpSettings]

@@ -73,7 +73,7 @@ class SpaceSettings(Section):
     autonomy: Autonomy
     """How much of the portfolio goes on without a person."""
     contract: str
-    runner: Literal["auto", "docker", "process", "kubernetes"]
+    runner: Literal["auto", "docker", "process", "swarm", "kubernetes"]
     model: str = DEFAULT_MODEL
     merge: str
     """Who merges: `manual` is a person, at GitHub."""

@@ -19,7 +19,7 @@ for level in range(3):
         os.setsid()
         if os.fork():
             os._exit(0)
-        own = socket.socket(socket.AF_UNIX); own.connect(os.environ["OVERLORD_URL"].removeprefix("unix://"))
+        own = reach()
         lines.close(); door.close()
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         own.sendall(b'child\\n'); rest()
@@ -181,7 +181,9 @@ async def test_a_session_outlives_its_daemon_and_is_found_by_the_next(kit: Kit, 
         *(
             sys.executable,
             "-c",
-            _DAEMON.format(source=kit.source(OBEYS), session_api=str(kit.session_api.path)),
+            _DAEMON.format(
+                source=kit.source(OBEYS), session_api=str(kit.session_api.path), url=kit.session_api.url
+            ),
         ),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
@@ -206,10 +208,14 @@ async def test_a_session_outlives_its_daemon_and_is_found_by_the_next(kit: Kit, 
 _DAEMON = """
 import asyncio
 from pathlib import Path
-from overlord.domain.launch import Launch
+from overlord.domain.launch import Launch, SessionAccess
 {source}
 async def main():
-    await runner.start(Launch(session="s1", job="job-1", environment={{"MINION_ID": "s1"}}, session_api=Path({session_api!r}), access=globals().get("access")))
+    access = SessionAccess(url={url!r}, token="t", authority="-") if {url!r} else globals().get("access")
+    environment, session_api = {{"MINION_ID": "s1"}}, Path({session_api!r})
+    await runner.start(
+        Launch(session="s1", job="job-1", environment=environment, session_api=session_api, access=access)
+    )
     print("started", flush=True)
     await asyncio.Event().wait()
 asyncio.run(main())
@@ -268,5 +274,5 @@ async def test_a_removed_session_is_gone_without_a_trace(kit: Kit, make: Make, a
 async def test_a_runner_says_what_it_holds(make: Make) -> None:
     runner = make()
     promises = runner.capabilities
-    isolates = runner.name in {"docker", "kubernetes"}
+    isolates = runner.name in {"docker", "swarm", "kubernetes"}
     assert promises.isolates_files is promises.isolates_network is promises.limits_memory is isolates

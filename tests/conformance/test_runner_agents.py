@@ -41,7 +41,7 @@ LABEL overlord.agent="standin {version}" overlord.test={name}
 here = pytest.mark.parametrize(
     "kit", ["process", pytest.param("docker", marks=pytest.mark.docker)], indirect=True
 )
-"""Where Overlord itself sees what a session's image has. On Kubernetes only the session can tell."""
+"""Where Overlord itself sees what a session's image has. Elsewhere only the session can tell."""
 everywhere = pytest.mark.parametrize(
     "kit", ["memory", "process", pytest.param("docker", marks=pytest.mark.docker)], indirect=True
 )

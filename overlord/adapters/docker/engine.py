@@ -138,6 +138,16 @@ class DockerEngine:
         """Give an image one more name. Raises Missing."""
         await self._call(lambda api: api.tag(image, repository, tag))
 
+    async def load(self, packed: Any) -> None:
+        """Take in images that another engine saved, with their names."""
+
+        def run(api: Any) -> None:
+            for part in api.load_image(packed):
+                if "error" in part:
+                    raise RunnerRefused(f"the Docker engine could not load an image: {part['error']}")
+
+        await self._call(run)
+
     async def holds(self, container: str, path: str) -> bool:
         """Whether a container, running or not, has something at a path."""
 

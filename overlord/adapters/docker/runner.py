@@ -192,6 +192,10 @@ class DockerRunner:
     async def remove_downloads(self, space: str) -> None:
         await self._layers.remove_downloads(space)
 
+    def image_for(self, launch: Launch) -> str:
+        """The name of the image a session runs in."""
+        return self._layers.image_for(launch.layer, makes=launch.makes_layer) if launch.layer else self._image
+
     async def follow(self) -> AsyncIterator[SessionId]:
         self._watch()
         async for session in self._endings.follow():
@@ -234,10 +238,8 @@ class DockerRunner:
 
     def _configuration(self, launch: Launch, program: str = "") -> dict[str, Any]:
         environment = {**launch.environment, "OVERLORD_URL": f"unix://{SESSION_API}/s"}
-        image = self._image
         if launch.layer:
             environment["MINION_ENVIRONMENT"] = DIRECTORY
-            image = self._layers.image_for(launch.layer, makes=launch.makes_layer)
         if launch.makes_layer:
             environment["MINION_CACHE"] = CACHE
         if launch.ready is not None:
@@ -249,7 +251,7 @@ class DockerRunner:
             "epoch": str(self._epoch),
         }
         configuration = {
-            "Image": image,
+            "Image": self.image_for(launch),
             "User": self._profile.user,
             "Hostname": "minion",
             "Env": [f"{name}={value}" for name, value in environment.items()],
