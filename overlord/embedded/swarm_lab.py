@@ -111,6 +111,8 @@ class LabNode:
     async def stop(self) -> None:
         """Switch the machine off: nothing of it says goodbye."""
         await _end(self.namespace, self.root)
+        # As on a machine, where it is memory: helpers' sockets and process numbers of before would be taken for theirs.
+        await asyncio.to_thread(shutil.rmtree, self.root / "run", ignore_errors=True)
 
     async def start(self) -> None:
         """Switch it on again."""

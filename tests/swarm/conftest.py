@@ -20,6 +20,8 @@ def lab() -> Iterator[SwarmLab]:
 @pytest.fixture
 async def kit(lab: SwarmLab, tmp_path: Path) -> AsyncIterator[SwarmKit]:
     with nodes_lock(alone=True):
+        for node in lab.nodes:  # what tests that were killed left
+            await node.docker("volume", "prune", "--force")
         async with open_door(HOST) as session_api:
             kit = SwarmKit(tmp_path, session_api, lab)
             yield kit

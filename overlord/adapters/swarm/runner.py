@@ -262,11 +262,22 @@ class SwarmRunner:
         network = await self._networks.join(
             launch.space,
             launch.access.url,
-            Where(image=base, constraints=constraints, registry=registry, api=api),
+            Where(
+                image=base,
+                constraints=await self._relay_constraints(own, constraints),
+                registry=registry,
+                api=api,
+            ),
         )
         return Place(
             image=image, constraints=constraints, network=network, registry=registry, grace_s=self._grace_s
         )
+
+    async def _relay_constraints(self, own: str, constraints: Sequence[str]) -> Sequence[str]:
+        """Relays stay with the manager where it takes services: a lost node that had one would leave its address behind for a while."""
+        node = (await self._nodes()).get(own)
+        takes = node is not None and node["Spec"].get("Availability") == "active"
+        return (f"node.id=={own}",) if takes else constraints
 
     async def _create(self, launch: Launch, place: Place, api: Version) -> None:
         assert launch.access is not None
