@@ -126,6 +126,7 @@ def kubernetes_runner(
             daemon_namespace=own.daemon_namespace,
         ),
         claim=own.environments_claim,
+        copies_claim=own.copies_claim,
         setup_memory_mb=settings.environments.memory_mb,
         command=command,
         call_s=own.timeout_s,

@@ -24,6 +24,7 @@ class Kubernetes(Section):
     user_namespace: bool
     node_selector: dict[str, str]
     environments_claim: str
+    copies_claim: str
     daemon_namespace: str
     setup_reaches: tuple[str, ...]
     start_s: Positive

@@ -10,7 +10,7 @@ from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import JobState
 from overlord.embedded.play import blocked, edit, submit
 from overlord.engine.conversation import edited_issue
-from overlord.errors import Refused
+from overlord.errors import ForgeUnavailable, Refused
 from overlord.store import jobs
 from tests.engine.between import Instead, forge_world
 from tests.memory.world import made_memory_world
@@ -243,7 +243,12 @@ async def test_an_edit_that_is_noted_while_a_brief_is_made_is_asked_about_all_th
     async with forge_world() as (world, forge):
         await world.issue("add() subtracts", OLD)
 
+        early = []
+
         async def fetching(real: Instead, *arguments: Any) -> Any:
+            if not early:  # while the issue is claimed; dispatch fetches again
+                early.append(arguments)
+                raise ForgeUnavailable("not now")
             forge.is_well()
             await edited_meanwhile(world)
             return await real(*arguments)

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from overlord.adapters.docker.layers import setup_image
 from overlord.adapters.kubernetes.cluster import Cluster, Missing, Taken
+from overlord.adapters.kubernetes.copies import ClaimCopies
 from overlord.adapters.kubernetes.layers import ClaimLayers
 from overlord.adapters.kubernetes.pod import (
     CACHE,
@@ -40,6 +41,7 @@ class SessionJobs:
         self,
         cluster: Cluster,
         layers: ClaimLayers,
+        copies: ClaimCopies,
         *,
         instance: str,
         epoch: int,
@@ -50,6 +52,7 @@ class SessionJobs:
     ) -> None:
         self._cluster = cluster
         self._layers = layers
+        self._copies = copies
         self._instance = instance
         self._epoch = epoch
         self._image = image
@@ -69,6 +72,7 @@ class SessionJobs:
             )
         name, host = self.name(launch.session), await _host_of(launch.access)
         await self._keep_policies(host)
+        await self._copies.fetch(self._copies.of(launch), _aliases(host))
         asked = await self._asked(name, launch, host)
         job = await self._create(name, launch.session, asked)
         uid = str(job["metadata"]["uid"])
@@ -123,8 +127,8 @@ class SessionJobs:
             launch=launch,
             memory_mb=memory_mb,
             secret=name,
-            volumes=await self._layers.volumes(launch),
-            aliases=[] if host.name == host.address else [host],
+            volumes=[*await self._layers.volumes(launch), *self._copies.volumes(self._copies.of(launch))],
+            aliases=_aliases(host),
             command=self._command,
         )
 
@@ -145,6 +149,8 @@ class SessionJobs:
 
     async def _keep_secret(self, name: str, uid: str, launch: Launch, access: SessionAccess) -> None:
         told = {**launch.environment, **access.environment(), "OVERLORD_SESSION": launch.session}
+        if (copy := self._copies.of(launch)) is not None:
+            told |= copy.for_session()
         if launch.layer:
             told["MINION_ENVIRONMENT"] = ENVIRONMENT
         if launch.makes_layer:
@@ -182,6 +188,11 @@ class SessionJobs:
                 continue
             if shown["spec"] != asked["spec"] and differences(asked["spec"], shown["spec"]):
                 await self._cluster.replace("networkpolicies", name, asked)
+
+
+def _aliases(host: Host) -> list[Object]:
+    """A name that is looked up here and told to the Pod."""
+    return [] if host.name == host.address else [{"ip": host.address, "hostnames": [host.name]}]
 
 
 def label_of(item: Object, name: str) -> str:

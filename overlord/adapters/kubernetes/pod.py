@@ -73,7 +73,7 @@ class PodProfile:
         memory_mb: int,
         secret: str,
         volumes: Sequence[tuple[Object, Object]] = (),
-        aliases: Sequence[Host] = (),
+        aliases: Sequence[Object] = (),
         command: Sequence[str] | None = None,
     ) -> Object:
         """A Job that makes one Pod, and none before it is told to: it is created suspended.
@@ -89,26 +89,35 @@ class PodProfile:
         self, name: str, *, image: str, labels: Mapping[str, str], claim: str, command: Sequence[str]
     ) -> Object:
         """A Job of ours that looks through the claim of environments, or clears it, with no network. It is begun at once."""
-        container = {
+        volume = {"name": "claim", "persistentVolumeClaim": {"claimName": claim}}
+        mount = {"name": "claim", "mountPath": CLAIM}
+        pod = self.small_pod(image=image, command=command, volume=volume, mount=mount)
+        job = job_of(name, labels, {}, CLAIM_NETWORK, pod)
+        job["spec"] |= {"suspend": False, "ttlSecondsAfterFinished": 600}
+        return job
+
+    def small_pod(
+        self, *, image: str, command: Sequence[str], volume: Object, mount: Object, secret: str = ""
+    ) -> Object:
+        """A Pod of ours with one volume and one program, which is told what a Secret holds."""
+        container: Object = {
             "name": CONTAINER,
             "image": image,
             "command": list(command),
             "securityContext": self._container_security(),
             "resources": _resources(cpus=0.5, memory_mb=256, disk="64Mi"),
-            "volumeMounts": [{"name": "claim", "mountPath": CLAIM}],
+            "volumeMounts": [mount],
         }
-        volumes = [{"name": "claim", "persistentVolumeClaim": {"claimName": claim}}]
-        pod = {**self._outer(), "containers": [container], "volumes": volumes}
-        job = job_of(name, labels, {}, CLAIM_NETWORK, pod)
-        job["spec"] |= {"suspend": False, "ttlSecondsAfterFinished": 600}
-        return job
+        if secret:
+            container["envFrom"] = [{"secretRef": {"name": secret}}]
+        return {**self._outer(), "containers": [container], "volumes": [volume]}
 
     def _pod(
         self,
         launch: Launch,
         image: str,
         volumes: Sequence[tuple[Object, Object]],
-        aliases: Sequence[Host],
+        aliases: Sequence[Object],
         command: Sequence[str] | None,
     ) -> Object:
         own = [*self._scratch(makes_layer=launch.makes_layer), *volumes]
@@ -131,7 +140,7 @@ class PodProfile:
         sources = {source["name"]: source for source, _ in own}
         pod = {**self._outer(), "containers": [container], "volumes": list(sources.values())}
         if aliases:
-            pod["hostAliases"] = [{"ip": host.address, "hostnames": [host.name]} for host in aliases]
+            pod["hostAliases"] = list(aliases)
         if launch.makes_layer:
             return pod
         # A name server that is not there: nothing a session asks for leaves its Pod.

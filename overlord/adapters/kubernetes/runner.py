@@ -18,6 +18,7 @@ from lightkube.config.kubeconfig import SingleConfig
 
 from overlord.adapters.ending import Endings, harmless
 from overlord.adapters.kubernetes.cluster import Cluster, Missing
+from overlord.adapters.kubernetes.copies import ClaimCopies
 from overlord.adapters.kubernetes.ending import ending, is_never_started, of_deleted, of_pod
 from overlord.adapters.kubernetes.jobs import SESSION_LABEL, SessionJobs, label_of, owner_of
 from overlord.adapters.kubernetes.layers import ClaimLayers
@@ -39,7 +40,7 @@ class KubernetesRunner:
     """Runs each session in a Pod of `image`, under `profile`, in one namespace.
 
     `root` holds its notes; `instance` tells this Overlord's objects from another's in the same namespace. `claim` is where
-    environments lie. `command` stands in for the image's own entry point. `start_s`: for so long a session may wait for its
+    environments lie, `copies_claim` where ready copies do. `command` stands in for the image's own entry point. `start_s`: for so long a session may wait for its
     program to run, before it is taken for lost; `kill_s`: so long a Pod may take to be gone after its grace, before its object
     is deleted without waiting for its node; `pause_s`: the first pause before a request is repeated.
     """
@@ -58,6 +59,7 @@ class KubernetesRunner:
         epoch: int = 0,
         profile: PodProfile | None = None,
         claim: str = "",
+        copies_claim: str = "",
         setup_memory_mb: int = 4096,
         command: Sequence[str] | None = None,
         call_s: float = 30.0,
@@ -82,9 +84,13 @@ class KubernetesRunner:
             profile=profile,
             wait_for_change=self._watch.wait_for_change,
         )
+        copies = ClaimCopies(
+            self._cluster, instance=instance, image=image, claim=copies_claim, profile=profile
+        )
         self._jobs = SessionJobs(
             self._cluster,
             self._layers,
+            copies,
             instance=instance,
             epoch=epoch,
             image=image,
