@@ -10,11 +10,13 @@ from contextlib import suppress
 from typing import Any
 
 from overlord.adapters.docker.engine import Conflict, DockerEngine, Faulted, Missing
-from overlord.errors import RunnerRefused
+from overlord.adapters.swarm.spec import STOPPED
+from overlord.errors import RunnerRefused, RunnerUnavailable
 
 LOG_QUIET_S = 5.0
 """How long a log may stay silent before it is taken for whole: a manager waits for good for a node that is gone."""
 _LOOK_S = 0.1
+_UPDATES = 5
 _MOST_LOG_BYTES = 8 * 1024 * 1024
 _FRAME = struct.Struct(">BxxxL")
 """The head of a part of a log: its stream, its length."""
@@ -58,6 +60,23 @@ class SwarmManager(DockerEngine):
             api._raise_for_status(changed)
 
         await self._call(ask)
+
+    async def move_away(self, name: str) -> None:
+        """Have a service's task ended and kept: no node is good for it any more. A service that is scaled down loses its log."""
+        for _ in range(_UPDATES):
+            try:
+                shown = await self.service(name)
+                spec = {**shown["Spec"]}
+                placement = {**spec["TaskTemplate"].get("Placement", {}), "Constraints": [STOPPED]}
+                spec["TaskTemplate"] = {**spec["TaskTemplate"], "Placement": placement}
+                await self.update_service(shown, spec)
+                return
+            except Missing:
+                return
+            except (Faulted, RunnerRefused) as error:
+                if "out of sequence" not in str(error):
+                    raise
+        raise RunnerUnavailable(f"the service {name} is changed by others all the time")
 
     async def remove_service(self, name: str) -> None:
         """One that is gone is no error."""
