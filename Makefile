@@ -14,7 +14,7 @@ COMMITS := $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
 
 demo: .venv/demo.stamp
 	@docker/images --if-stale minion || echo "The image could not be built; sessions run as processes."
-	@$(BIN)/overlord demo $(if $(CONTRACT),--contract $(CONTRACT))
+	@$(BIN)/overlord demo $(if $(CONTRACT),--contract $(CONTRACT)) $(if $(RUNNER),--runner $(RUNNER)) $(if $(SWARM),--swarm $(SWARM) --host $(HOST_ADDRESS))
 
 test: export FAULT_SHARE ?= $(shell expr $(COMMITS) % 6)/6
 test: export SLOW_SHARE ?= $(shell expr $(COMMITS) % 3)/3
