@@ -59,6 +59,7 @@ ANSWERS_PATH = "/session/answers"
 MESSAGES_PATH = "/session/messages"
 REPORT_PATH = "/session/report"
 SCOPE_PATH = "/session/scope"  # what may be written now, in the form of MINION_SCOPE
+COPIES_PATH = "/copies/"  # of the session listener: {space}/{name}, a ready copy as a tar stream
 SECRETS_PATH = "/session/secrets"  # for a setup alone: a JSON object of environment variables, kept nowhere
 SETUP_FINISHED = "finish"  # the last step of a setup that came to its end
 CONTRACT_PATH = "/session/contract"  # a proposed contract; the answer is what the rules hold against it

@@ -44,11 +44,12 @@ from overlord.errors import (
 from overlord.failpoints import Failpoint, guarded
 from overlord.home import Home
 from overlord.metrics import Meters
+from overlord.ports.access import RemoteAccess
 from overlord.ports.clock import Clock
 from overlord.process_limits import raise_descriptor_limit
 from overlord.session_api.gateway.assistant import GatewayAssistant
 from overlord.session_api.parts import SessionApiParts
-from overlord.session_api.remote.access import AccessOf, session_listener
+from overlord.session_api.remote.access import session_listener
 from overlord.session_api.server import SessionApiServer
 from overlord.settings.current import CurrentSettings, check
 from overlord.settings.env import check_socket_path
@@ -231,7 +232,7 @@ async def overlord(
 
 async def _open_session_api(
     parts: SessionApiParts, stack: contextlib.AsyncExitStack
-) -> tuple[SessionApiServer, AccessOf]:
+) -> tuple[SessionApiServer, RemoteAccess]:
     """What sessions on this machine reach, and those on others; closed with the stack."""
     stack.push_async_callback((server := SessionApiServer(parts)).close)
     return server, await stack.enter_async_context(session_listener(parts))

@@ -8,10 +8,13 @@ import mmap
 import os
 import shutil
 import struct
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from minion.errors import BadStart
 
 if TYPE_CHECKING:
     from minion.workspace.large import Large
@@ -26,6 +29,7 @@ _STAT = struct.Struct(">10I")
 """Of an index entry: changed and modified (s, ns), device, inode, mode, user, group, size."""
 _MODE, _SIZE, _NAME_AT = 6, 9, 62
 _HASH_BYTES = 20
+LOOK_AGAIN_S = 0.05
 _32_BITS = 0xFFFFFFFF
 
 
@@ -41,7 +45,23 @@ class ReadyCopy:
         if not (place := environment.get("MINION_READY")):
             return None
         copy = cls(Path(place))
+        if "MINION_READY_WAIT_S" in environment:
+            copy._await(environment)
         return copy if copy.base() == base and (copy._place / CONTENT).is_file() else None
+
+    def _await(self, environment: Mapping[str, str]) -> None:
+        """Wait until the copy is on this machine, where it is fetched beside this session. Raises BadStart where the session cannot do
+        without it and it does not come."""
+        wait_s = float(environment["MINION_READY_WAIT_S"])
+        until = time.monotonic() + wait_s
+        while not self._place.is_dir():
+            if time.monotonic() >= until:
+                if environment.get("MINION_READY_NEEDED"):
+                    raise BadStart(
+                        f"the copy of the repository did not come to this machine within {wait_s:g} s"
+                    )
+                return
+            time.sleep(LOOK_AGAIN_S)
 
     def base(self) -> str:
         """The commit it is a copy of; empty when there is none."""

@@ -79,6 +79,8 @@ class Launch:
     """Whether this session makes that environment: it has network and may write there, and nothing of a model's."""
     ready: Path | None = None
     """A ready copy of the base commit, for reading only; its program finds the directory in `MINION_READY`."""
+    copy_access: SessionAccess | None = None
+    """How another machine fetches that copy."""
     agent: AgentProgram | None = None
     """The coding agent whose program it needs; None for the Minion's own."""
 

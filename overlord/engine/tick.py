@@ -262,6 +262,7 @@ class Tick:
     async def close(self) -> None:
         """Let what is under way come to an end, for a moment."""
         await self._background_steps.close()
+        await self._parts.early_fetches.close()
 
     def next_delay_s(self) -> float | None:
         """How long until something that failed is due again; None when nothing waits. What is due is under way."""

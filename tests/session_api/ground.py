@@ -25,9 +25,10 @@ from overlord.domain.launch import Remote
 from overlord.domain.session import Session
 from overlord.embedded.model import EmbeddedModel
 from overlord.home import Home
+from overlord.ports.access import NoRemoteAccess, RemoteAccess
 from overlord.ports.hooks import Hooks, NoHooks
 from overlord.session_api.parts import SessionApiParts
-from overlord.session_api.remote.access import AccessOf, session_listener
+from overlord.session_api.remote.access import session_listener
 from overlord.session_api.server import SessionApiServer
 from overlord.settings.current import CurrentSettings
 from overlord.settings.load import Settings, load
@@ -73,7 +74,7 @@ class Ground:
     hooks: Hooks = field(default_factory=NoHooks)
     way: str = "unix"
     """How sessions come: by their sockets, or over TLS as from other machines."""
-    access: AccessOf = lambda _: None
+    access: RemoteAccess = field(default_factory=NoRemoteAccess)
     reaches: dict[str, Reach] = field(default_factory=dict)
     keeper: SessionApiServer = field(init=False)
 
@@ -139,7 +140,7 @@ class Ground:
 
     def reach(self, session: str) -> Reach:
         """The way of a session on another machine."""
-        access = self.access(session)
+        access = self.access.session(session)
         assert access is not None
         return Reach(FarEnd.of({"MINION_ID": session, **access.environment()}))
 

@@ -39,7 +39,7 @@ async def ground() -> AsyncIterator[Ground]:
 
 
 def access_of(ground: Ground, session: str) -> SessionAccess:
-    access = ground.access(session)
+    access = ground.access.session(session)
     assert access is not None
     return access
 
@@ -437,7 +437,8 @@ async def test_without_an_address_nobody_is_given_a_way(ground: Ground) -> None:
     parts = ground.another_keeper().parts
     parts.current.settings = parts.settings.model_copy(update={"session_listener": listener(address="")})
     async with session_listener(parts) as access:
-        assert access("j1-work-1") is None
+        assert access.session("j1-work-1") is None
+        assert access.copy("acme/calc", "c" * 40) is None
 
 
 def test_the_token_is_in_no_text_of_what_a_session_is_given() -> None:

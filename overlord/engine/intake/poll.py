@@ -136,12 +136,26 @@ async def _labelled(parts: Parts, name: RepositoryName, poll_errors: PollErrors)
         if live is not None:
             act = partial(_resume_if_labelled_again, parts, live, state)
         else:
-            base = base or await claim.base_branch(parts, name)
+            if not base:
+                base = await claim.base_branch(parts, name)
+                _fetch_early(parts, name, base, labelled)
             act = partial(_claim, parts, name, state, base)
         with poll_errors.kept():
             taken = await act()
             moved, is_all = moved | taken, is_all and bool(taken)
     return LookResult(moved=moved, is_all=is_all)
+
+
+def _fetch_early(parts: Parts, name: RepositoryName, base: str, labelled: Sequence[IssueState]) -> None:
+    """Fetch what sessions begin on while the issues are claimed."""
+
+    async def fetch() -> None:
+        await parts.git.refresh_mirror(name, await parts.forge.remote(name), branches=[base])
+        if (head := await parts.git.branch_head(name, base)) is not None:
+            await parts.git.ready_copy(name, head, partial(parts.forge.remote, name))
+
+    numbers = [state.issue.number for state in labelled]
+    parts.early_fetches.begin(name, base, numbers, fetch, now=parts.clock.monotonic())
 
 
 async def _comments(parts: Parts, name: RepositoryName, poll_errors: PollErrors) -> LookResult:

@@ -9,13 +9,13 @@ from overlord.domain.contracts.turn import Turn
 from overlord.domain.event import OVERLORD
 from overlord.domain.identifiers import RepositoryName
 from overlord.domain.job import Job, JobId
-from overlord.domain.launch import SessionAccess
 from overlord.domain.review.rubric import Rubric
 from overlord.domain.scope.reason import Inference
 from overlord.domain.session_watchdog import SessionWatchdog
 from overlord.engine.runtime.chat_output import ChatOutput
 from overlord.engine.runtime.contact import Contacts, watched
 from overlord.engine.runtime.diff_cache import DiffCache
+from overlord.engine.runtime.early_fetch import EarlyFetches
 from overlord.engine.runtime.hint import Hints
 from overlord.engine.runtime.pace import Pace
 from overlord.engine.runtime.poll_outcome import PollOutcomes
@@ -23,6 +23,7 @@ from overlord.engine.runtime.poll_schedule import PollSchedule
 from overlord.errors import ForgeUnavailable
 from overlord.home import Home
 from overlord.metrics import Meters
+from overlord.ports.access import NoRemoteAccess, RemoteAccess
 from overlord.ports.clock import Clock
 from overlord.ports.forge import Forge
 from overlord.ports.git import Git
@@ -51,10 +52,11 @@ class Parts:
     clock: Clock
     rubric: Rubric
     notify: Callable[[], None]
-    access: Callable[[str], SessionAccess | None] = lambda _: None
-    """How a session on another machine reaches its session API."""
+    access: RemoteAccess = field(default_factory=NoRemoteAccess)
+    """What sessions on other machines are given."""
     session_watchdog: SessionWatchdog = field(default_factory=SessionWatchdog)
     hints: Hints = field(default_factory=Hints)
+    early_fetches: EarlyFetches = field(default_factory=EarlyFetches)
     poll_schedule: PollSchedule = field(default_factory=PollSchedule)
     poll_outcomes: PollOutcomes = field(default_factory=PollOutcomes)
     contacts: Contacts = field(default_factory=Contacts)

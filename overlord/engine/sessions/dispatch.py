@@ -184,9 +184,16 @@ async def _base(parts: Parts, job: Job) -> Sha | None:
     needed = [known, job.head_sha] if known and job.head_sha else []
     if needed and await _has(parts, name, needed):
         return known
-    remote = await parts.forge.remote(name)
-    await parts.git.refresh_mirror(name, remote, branches=[job.base_branch], commits=needed[:1])
+    if known or not await _is_fetched(parts, job):
+        remote = await parts.forge.remote(name)
+        await parts.git.refresh_mirror(name, remote, branches=[job.base_branch], commits=needed[:1])
     return known if job.head_sha else await parts.git.branch_head(name, job.base_branch) or known
+
+
+async def _is_fetched(parts: Parts, job: Job) -> bool:
+    """Whether the branch was fetched while the issue was claimed."""
+    now = parts.clock.monotonic()
+    return await parts.early_fetches.take(job.space, job.base_branch, job.issue.number, now=now)
 
 
 async def _has(parts: Parts, name: RepositoryName, commits: Sequence[Sha]) -> bool:

@@ -1,5 +1,6 @@
 """The TLS listener for sessions on other machines. Who connects says `CONNECT <session>` with the session's token, and speaks with
-that session's own listener from then on: what a session may do, and how much, is the same on every machine.
+that session's own listener from then on: what a session may do, and how much, is the same on every machine. Machines fetch the
+ready copies that their sessions begin with here too (`GET /copies/…`), each with a token that opens this copy alone.
 
 A token is used from one address at a time. Who copies one to another machine finds it held while its session works.
 """
@@ -17,8 +18,10 @@ import structlog
 from anyio.abc import ByteStream, SocketAttribute, SocketStream
 from anyio.streams.tls import TLSStream
 
+from minion.protocol import COPIES_PATH
 from overlord.errors import SettingsError
 from overlord.session_api.remote.certificates import Certificates
+from overlord.session_api.remote.copies import CopyStream
 from overlord.session_api.remote.tokens import SessionTokens
 
 log = structlog.get_logger()
@@ -36,7 +39,13 @@ LEAVING_S = 1.0
 REST_S = 1.0
 """How long accepting rests when there is no descriptor or memory for a connection."""
 READY = b"HTTP/1.1 200 Connected\r\n\r\n"
-_REASONS = {400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 503: "Service Unavailable"}
+_REASONS = {
+    400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not Found",
+    503: "Service Unavailable",
+}
 _CUT = (OSError, ssl.SSLError, anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 
@@ -69,7 +78,8 @@ class _Hold:
 
 
 class SessionGate:
-    """Lets sessions in. `socket_of` is where a session's own listener is, `is_live` whether the session has not ended."""
+    """Lets sessions in. `socket_of` is where a session's own listener is, `copy_of` where a repository's ready copy of a name is,
+    `is_live` whether the session has not ended."""
 
     def __init__(
         self,
@@ -78,6 +88,7 @@ class SessionGate:
         certificates: Certificates,
         tokens: SessionTokens,
         socket_of: Callable[[str], Path],
+        copy_of: Callable[[str, str], Path],
         is_live: Callable[[str], Awaitable[bool]],
         monotonic: Callable[[], float],
     ) -> None:
@@ -85,6 +96,7 @@ class SessionGate:
         self._certificates = certificates
         self._tokens = tokens
         self._socket_of = socket_of
+        self._copy_of = copy_of
         self._is_live = is_live
         self._monotonic = monotonic
         self._holds: dict[str, _Hold] = {}
@@ -141,19 +153,21 @@ class SessionGate:
             self._strangers += 1
             try:
                 with anyio.fail_after(GREETING_S):
-                    secured, session, rest = await self._greet(stream)
+                    secured, asked, rest = await self._greet(stream)
             except (*_CUT, TimeoutError, ValueError):
                 return  # whoever it was, it was none of ours
             finally:
                 self._strangers -= 1
             with contextlib.suppress(*_CUT):
-                if session is not None:
-                    await self._join(secured, session, rest, _address(stream))
+                if asked is not None and asked.copy:
+                    await self._send_copy(secured, *asked.copy)
+                elif asked is not None:
+                    await self._join(secured, asked.session, rest, _address(stream))
                 with anyio.move_on_after(LEAVING_S):
                     await secured.aclose()
 
-    async def _greet(self, stream: SocketStream) -> tuple[TLSStream, str | None, bytes]:
-        """The connection once it is encrypted, whose it is, and what came after its request. No session when it was refused."""
+    async def _greet(self, stream: SocketStream) -> tuple[TLSStream, "_Asked | None", bytes]:
+        """The connection once it is encrypted, what it is for, and what came after its request. Nothing when it was refused."""
         self._refresh()
         secured = await TLSStream.wrap(
             stream, server_side=True, ssl_context=self._certificates.context, standard_compatible=False
@@ -165,7 +179,7 @@ class SessionGate:
             received += await secured.receive(LONGEST_REQUEST)
         head, _, rest = received.partition(b"\r\n\r\n")
         try:
-            return secured, await self._admitted(head, _address(stream)), rest
+            return secured, await self._admitted(_asked(head), _address(stream)), rest
         except Refusal as refusal:
             await secured.send(refusal.answer())
             return secured, None, b""
@@ -177,10 +191,15 @@ class SessionGate:
             # Until the operator mends it, the one that was read last serves.
             self._tell_once("session_listener_certificate_kept", error=str(error))
 
-    async def _admitted(self, head: bytes, address: str) -> str:
-        """The session that this request opens. Raises Refusal."""
-        session, token = _asked(head)
-        if not self._tokens.opens(token, session) or not await self._is_live(session):
+    async def _admitted(self, asked: "_Asked", address: str) -> "_Asked":
+        """What this request opens. Raises Refusal."""
+        if asked.copy:
+            if not self._tokens.opens_copy(asked.token, *asked.copy):
+                self._tell_once("session_listener_refused_a_token", address=address)
+                raise Refusal(401, "token", "this token opens no copy")
+            return asked
+        session = asked.session
+        if not self._tokens.opens(asked.token, session) or not await self._is_live(session):
             self._tell_once("session_listener_refused_a_token", address=address)
             raise Refusal(401, "token", "this token opens no session that goes on")
         now = self._monotonic()
@@ -188,7 +207,20 @@ class SessionGate:
         if hold is not None and hold.address != address and not hold.is_over(now):
             self._tell_once("session_token_from_elsewhere", session_id=session, address=address)
             raise Refusal(403, "elsewhere", "this session's token is in use at another address")
-        return session
+        return asked
+
+    async def _send_copy(self, secured: TLSStream, space: str, name: str) -> None:
+        try:
+            stream = await asyncio.to_thread(CopyStream.of, self._copy_of(space, name))
+        except OSError:
+            await secured.send(Refusal(404, "gone", "this copy is not kept any more").answer())
+            return
+        await secured.send(
+            b"HTTP/1.1 200 OK\r\ncontent-type: application/x-tar\r\nconnection: close\r\n"
+            b"content-length: %d\r\n\r\n" % stream.length
+        )
+        async for chunk in stream.chunks():
+            await secured.send(chunk)
 
     def _tell_once(self, event: str, **about: str) -> None:
         """Nobody fills our log by asking again."""
@@ -248,20 +280,28 @@ def _address(stream: SocketStream) -> str:
     return str(remote[0]).removeprefix("::ffff:")
 
 
-def _asked(head: bytes) -> tuple[str, str]:
-    """The session and the token of a request. Raises Refusal for what is none."""
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request: for a session, or for a copy by its repository and name."""
+
+    token: str
+    session: str = ""
+    copy: tuple[str, str] | None = None
+
+
+def _asked(head: bytes) -> _Asked:
+    """What a request asks for, and its token. Raises Refusal for what is none."""
     first, *lines = head.decode("latin-1").split("\r\n")
     method, _, target = first.partition(" ")
-    session, _, version = target.partition(" ")
+    target, _, version = target.partition(" ")
     headers = {
         name.strip().casefold(): value.strip() for name, _, value in (line.partition(":") for line in lines)
     }
     scheme, _, token = headers.get("authorization", "").partition(" ")
-    if (
-        method != "CONNECT"
-        or not version.startswith("HTTP/1.")
-        or scheme.casefold() != "bearer"
-        or not session
-    ):
-        raise Refusal(400, "request", "ask with CONNECT <session> and the session's token")
-    return session, token.strip()
+    if version.startswith("HTTP/1.") and scheme.casefold() == "bearer" and target:
+        if method == "CONNECT":
+            return _Asked(token.strip(), session=target)
+        if method == "GET" and target.startswith(COPIES_PATH):
+            space, _, name = target.removeprefix(COPIES_PATH).rpartition("/")
+            return _Asked(token.strip(), copy=(space, name))
+    raise Refusal(400, "request", "ask with CONNECT <session> and the session's token")

@@ -9,8 +9,8 @@ import secrets
 from collections.abc import Callable
 from pathlib import Path
 
-PREFIX = "ovs_"
-"""What a session's token begins with, so that people and scanners know one."""
+PREFIX, COPY_PREFIX = "ovs_", "ovc_"
+"""What the token of a session begins with, and that of a copy, so that people and scanners know one."""
 KEY_BYTES = 32
 
 
@@ -27,12 +27,28 @@ class SessionTokens:
 
     def of(self, session: str) -> str:
         """The token of a session."""
-        digest = hmac.new(self._key, session.encode(), hashlib.sha256).digest()
-        return PREFIX + base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
+        return PREFIX + self._digest("session", session)
+
+    def of_copy(self, space: str, name: str) -> str:
+        """The token of a repository's ready copy."""
+        return COPY_PREFIX + self._digest("copy", space.casefold(), name)
+
+    def _digest(self, *words: str) -> str:
+        said = "\0".join(words).encode("utf-8", "replace")
+        digest = hmac.new(self._key, said, hashlib.sha256).digest()
+        return base64.urlsafe_b64encode(digest).rstrip(b"=").decode("ascii")
 
     def opens(self, token: str, session: str) -> bool:
         """Whether this is the token of that session."""
-        return hmac.compare_digest(token.encode("utf-8", "replace"), self.of(session).encode())
+        return _same(token, self.of(session))
+
+    def opens_copy(self, token: str, space: str, name: str) -> bool:
+        """Whether this is the token of that copy."""
+        return _same(token, self.of_copy(space, name))
+
+
+def _same(given: str, right: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), right.encode())
 
 
 def kept_secret(file: Path, make: Callable[[], bytes]) -> bytes:

@@ -1,0 +1,71 @@
+"""Fetches that are begun when a label is seen, beside the requests that its claim needs: what dispatch waits for is there by then.
+
+Each is for the issues it was begun for, and each of these takes it once. Whatever goes wrong is nobody's trouble here: dispatch fetches
+again, and says it.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from overlord.errors import OverlordError
+
+FRESH_S = 10.0
+"""A job that comes to be dispatched later than that after the label was seen begins on what the branch is then."""
+
+
+@dataclass(slots=True)
+class _Fetch:
+    branch: str
+    begun_at: float
+    task: asyncio.Task[bool]
+    issues: set[int] = field(default_factory=set)
+
+
+class EarlyFetches:
+    """At most one for each repository. Times are the monotonic clock's."""
+
+    def __init__(self) -> None:
+        self._fetches: dict[str, _Fetch] = {}
+
+    def begin(
+        self,
+        name: str,
+        branch: str,
+        issues: Collection[int],
+        fetch: Callable[[], Awaitable[None]],
+        *,
+        now: float,
+    ) -> None:
+        """Begin to fetch for these issues, unless that is under way for them."""
+        known = self._fetches.get(name)
+        if known is not None and not known.task.done() and known.branch == branch:
+            return
+        self._fetches[name] = _Fetch(branch, now, asyncio.create_task(_tried(fetch)), set(issues))
+
+    async def take(self, name: str, branch: str, issue: int, *, now: float) -> bool:
+        """Whether what an issue's job begins on was fetched for it; waits until it is."""
+        known = self._fetches.get(name)
+        if known is None or known.branch != branch or issue not in known.issues:
+            return False
+        known.issues.discard(issue)
+        if not known.issues:
+            del self._fetches[name]
+        return now - known.begun_at <= FRESH_S and await asyncio.shield(known.task)
+
+    async def close(self) -> None:
+        """Stop what is under way: every fetch can be repeated."""
+        tasks = [fetch.task for fetch in self._fetches.values()]
+        self._fetches.clear()
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+
+async def _tried(fetch: Callable[[], Awaitable[None]]) -> bool:
+    with suppress(OverlordError, OSError):
+        await fetch()
+        return True
+    return False

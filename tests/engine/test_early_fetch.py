@@ -1,0 +1,62 @@
+"""A fetch begun when a label is seen is taken once by each issue it was begun for, and is nobody's trouble when it fails."""
+
+import asyncio
+
+from overlord.engine.runtime.early_fetch import FRESH_S, EarlyFetches
+from overlord.errors import GitFailed
+
+
+async def nothing() -> None:
+    pass
+
+
+async def test_each_issue_takes_it_once_and_waits_until_it_has_ended() -> None:
+    fetches, go = EarlyFetches(), asyncio.Event()
+
+    async def fetch() -> None:
+        await go.wait()
+
+    fetches.begin("acme/calc", "main", [7, 8], fetch, now=1)
+    taken = asyncio.create_task(fetches.take("acme/calc", "main", 7, now=2))
+    await asyncio.sleep(0)
+    assert not taken.done()
+    go.set()
+    assert await taken
+    assert not await fetches.take("acme/calc", "main", 7, now=2)
+    assert await fetches.take("acme/calc", "main", 8, now=1 + FRESH_S)
+    assert not await fetches.take("acme/calc", "main", 8, now=2)
+
+
+async def test_it_is_not_for_another_issue_branch_or_repository_nor_for_long() -> None:
+    fetches = EarlyFetches()
+    fetches.begin("acme/calc", "main", [7], nothing, now=1)
+    assert not await fetches.take("acme/calc", "main", 9, now=1)
+    assert not await fetches.take("acme/calc", "next", 7, now=1)
+    assert not await fetches.take("acme/web", "main", 7, now=1)
+    assert not await fetches.take("acme/calc", "main", 7, now=1.1 + FRESH_S)
+
+
+async def test_what_went_wrong_is_left_to_dispatch() -> None:
+    fetches = EarlyFetches()
+
+    async def fetch() -> None:
+        raise GitFailed("no")
+
+    fetches.begin("acme/calc", "main", [7], fetch, now=1)
+    assert not await fetches.take("acme/calc", "main", 7, now=1)
+
+
+async def test_closing_stops_it() -> None:
+    fetches, ended = EarlyFetches(), asyncio.Event()
+
+    async def fetch() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    fetches.begin("acme/calc", "main", [7], fetch, now=1)
+    await asyncio.sleep(0)
+    await fetches.close()
+    assert ended.is_set()
+    await fetches.close()
