@@ -20,6 +20,7 @@ BENCHES = (
     "bench.evaluation",
     "bench.tests_compared",
     "bench.start",
+    "bench.fleet",
     "bench.minion",
     "bench.command",
     "bench.page",

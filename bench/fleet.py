@@ -9,7 +9,6 @@ the sessions comes to its end in the window that is measured, and its work goes 
 """
 
 import asyncio
-import contextlib
 import json
 import os
 import sqlite3
@@ -35,7 +34,7 @@ SESSIONS_OF_NODE = 10
 SPACES = 20
 FAULTS, ENDING, TURN_S = 0.05, 0.1, 15.0
 PASS_GOAL_S, RATE_GOAL, MEMORY_GOAL_MB = 1.0, 20.0, 300.0
-STARTED_IN_S, SETTLED_IN_S, STOPPED_IN_S = 240.0, 120.0, 60.0
+STARTED_IN_S, SETTLED_IN_S, STOPPED_IN_S = 240.0, 60.0, 60.0
 GOES_ON = frozenset({JobState.QUEUED, JobState.RUNNING, JobState.EVALUATING, JobState.DELIVERING})
 DESCRIPTORS = 16_384
 """Those of the nodes, which are all in this process."""
@@ -59,6 +58,9 @@ class Played:
     """Passes in the window."""
     memory_mb: float
     """The most the daemon held."""
+    own_s: float
+    """Processor time of the daemon from its start to the last session that began, and that of the programs it started."""
+    programs_s: float
 
     @property
     def rate(self) -> float:
@@ -67,7 +69,9 @@ class Played:
         return (self.sessions - 1) / took_s if took_s else 0.0
 
 
-async def played(root: Path, sessions: int, plan: Plan, *, spaces: int = SPACES, to_the_end: bool = False) -> Played:
+async def played(
+    root: Path, sessions: int, plan: Plan, *, spaces: int = SPACES, to_the_end: bool = False
+) -> Played:
     """Label so many issues, have all of them worked on, and measure for the plan's window. `to_the_end`: wait until each has its pull
     request. Raises TimeoutError where sessions do not come about, or to their ends."""
     names = [f"bench/calc{number}" for number in range(spaces)]
@@ -78,13 +82,19 @@ async def played(root: Path, sessions: int, plan: Plan, *, spaces: int = SPACES,
             async with asyncio.timeout(STARTED_IN_S):
                 while len(fleet.account.jobs) < sessions:
                     await _look_again(program)
+            own_s, programs_s = _processor_s(program.pid)
             opened_at = asyncio.get_running_loop().time()
             await fleet.open_window()
             closed_at = asyncio.get_running_loop().time()
             if to_the_end:
-                async with asyncio.timeout(SETTLED_IN_S):
-                    while set(_states(home).values()) & GOES_ON:
-                        await _look_again(program)
+                try:
+                    async with asyncio.timeout(SETTLED_IN_S):
+                        while set(_states(home).values()) & GOES_ON:
+                            await _look_again(program)
+                except TimeoutError:
+                    raise TimeoutError(
+                        f"jobs do not come to their ends: {_open_jobs(home)}; running: {fleet.running}"
+                    ) from None
             memory_mb = _peak_mb(program.pid)
         pulls, states, account = await far.pulls(), _states(home), fleet.account
     passes: list[tuple[float, float]] = json.loads((home.root / "measured.json").read_text(encoding="utf-8"))
@@ -97,6 +107,8 @@ async def played(root: Path, sessions: int, plan: Plan, *, spaces: int = SPACES,
         while_starting_s=[s for at, s in passes if account.first_at <= at <= account.last_at],
         while_working_s=[s for at, s in passes if opened_at <= at <= closed_at],
         memory_mb=memory_mb,
+        own_s=own_s,
+        programs_s=programs_s,
     )
 
 
@@ -146,10 +158,23 @@ def _states(home: Home) -> dict[str, JobState]:
         return {f"j{row[0]}": JobState(row[1]) for row in connection.execute("SELECT id, state FROM jobs")}
 
 
+def _open_jobs(home: Home) -> list[tuple[str, ...]]:
+    """Each job that still goes on, with its reason and its sessions."""
+    asked = (
+        "SELECT 'j' || jobs.id, jobs.state, jobs.reason, group_concat(sessions.id || ' ' || sessions.state || ' ' ||"
+        " sessions.ending) FROM jobs LEFT JOIN sessions ON sessions.job_id = jobs.id"
+        " WHERE jobs.state NOT IN ('in_review', 'waiting') GROUP BY jobs.id"
+    )
+    with closing(_rows(home)) as connection:
+        return connection.execute(asked).fetchall()
+
+
 def _pulls_of(home: Home, pulls: Sequence[tuple[str, str]]) -> Counter[str]:
     """How many pull requests there are of each job."""
     with closing(_rows(home)) as connection:
-        jobs = {(row[1], row[2]): f"j{row[0]}" for row in connection.execute("SELECT id, space, branch FROM jobs")}
+        jobs = {
+            (row[1], row[2]): f"j{row[0]}" for row in connection.execute("SELECT id, space, branch FROM jobs")
+        }
     return Counter(jobs.get(pull, f"nobody's {pull}") for pull in pulls)
 
 
@@ -188,6 +213,14 @@ def _peak_mb(pid: int) -> float:
     return int(status.partition("\nVmHWM:")[2].split()[0]) / 1024
 
 
+def _processor_s(pid: int) -> tuple[float, float]:
+    """The processor time of a process so far, and that of its children that have ended."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    used, children = int(fields[11]) + int(fields[12]), int(fields[13]) + int(fields[14])
+    ticks = os.sysconf("SC_CLK_TCK")
+    return used / ticks, children / ticks
+
+
 def figures(run: Played) -> list[Figure]:
     """The rows of one run."""
     count = f"{run.sessions:,} sessions"
@@ -199,10 +232,16 @@ def figures(run: Played) -> list[Figure]:
         Figure(
             part="fleet", name=f"{count}: begun", unit="/s", measured=run.rate, goal=RATE_GOAL, at_least=True
         ),
+        _milliseconds(f"{count}: daemon's processor time, each", run.own_s / run.sessions),
+        _milliseconds(f"{count}: its programs' processor time, each", run.programs_s / run.sessions),
         _seconds(f"{count}: pass while they begin, p95", run.while_starting_s),
         _seconds(f"{count}: pass while they work, p95", run.while_working_s),
         Figure(
-            part="fleet", name=f"{count}: memory, at most", unit="MB", measured=run.memory_mb, goal=MEMORY_GOAL_MB
+            part="fleet",
+            name=f"{count}: memory, at most",
+            unit="MB",
+            measured=run.memory_mb,
+            goal=MEMORY_GOAL_MB,
         ),
         *wrong,
     ]
@@ -211,6 +250,10 @@ def figures(run: Played) -> list[Figure]:
 def _seconds(name: str, passes: Sequence[float]) -> Figure:
     measured = quantiles(passes, n=20)[-1] if len(passes) > 1 else 0.0
     return Figure(part="fleet", name=name, unit="s", measured=measured, goal=PASS_GOAL_S)
+
+
+def _milliseconds(name: str, measured_s: float) -> Figure:
+    return Figure(part="fleet", name=name, unit="ms", measured=measured_s * 1000)
 
 
 async def main(sessions: int, seconds: float) -> None:

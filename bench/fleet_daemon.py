@@ -4,6 +4,7 @@ started it (`bench/played_fleet.py`). It ends when its standard input does, and 
 python -m bench.fleet_daemon SETTINGS.json
 """
 
+# ruff: noqa: ARG002 - the methods of a port take what it says
 import asyncio
 import contextlib
 import cProfile
@@ -72,9 +73,7 @@ class PlayedRunner:
         self._known[launch.session] = Running(session=launch.session)
         taken = self._taken[launch.session] = asyncio.Event()
         self._over[launch.session] = asyncio.Event()
-        self._say(
-            "start", launch.session, environment={**launch.environment, **launch.access.environment()}
-        )
+        self._say("start", launch.session, environment={**launch.environment, **launch.access.environment()})
         await taken.wait()
 
     async def find(self, session: SessionId) -> Running | None:

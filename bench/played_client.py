@@ -16,7 +16,7 @@ from minion.reach import REACHED_IN_S, FarEnd
 
 PATIENCE_S = 90.0
 PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
-ANSWERED_IN_S = 60.0
+ANSWERED_IN_S = 30.0
 WAITED_OUT = frozenset({429, 500, 502, 503, 504})
 BLOB, TREE, COMMIT = (3, b"blob"), (2, b"tree"), (1, b"commit")
 WHO = "Played <played@example.invalid> 1750000000 +0000"
@@ -30,9 +30,11 @@ class GivenUp(Exception):
 class _Line:
     """One connection, opened when it is needed."""
 
-    def __init__(self, far_end: FarEnd, source: str) -> None:
+    def __init__(self, far_end: FarEnd, source: str, late: list[str]) -> None:
+        """`late` takes what had no answer in time."""
         self._far_end = far_end
         self._source = source
+        self._late = late
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def call(self, method: str, path: str, body: bytes | None = None, kind: str = "") -> bytes:
@@ -46,6 +48,8 @@ class _Line:
             except _TROUBLE as error:
                 self.cut()
                 trouble = f"{type(error).__name__} {error}"
+                if isinstance(error, TimeoutError):
+                    self._late.append(f"{method} {path}")
             else:
                 if 200 <= status < 300:
                     return answer
@@ -76,7 +80,9 @@ class _Line:
                 *far.address, ssl=far.context, server_hostname=far.host, local_addr=(self._source, 0)
             )
             self._streams = reader, writer
-            writer.write(f"CONNECT {far.session} HTTP/1.1\r\nauthorization: Bearer {far.token}\r\n\r\n".encode())
+            writer.write(
+                f"CONNECT {far.session} HTTP/1.1\r\nauthorization: Bearer {far.token}\r\n\r\n".encode()
+            )
             head = await reader.readuntil(b"\r\n\r\n")
         status = head.split()[1]
         if status in {b"401", b"403"}:
@@ -96,7 +102,7 @@ async def _content(reader: asyncio.StreamReader, headers: Mapping[str, str]) -> 
     if headers.get("transfer-encoding") != "chunked":
         return await reader.readexactly(int(headers.get("content-length", 0)))
     found = b""
-    while size := int(await reader.readline(), 16):
+    while size := int(await reader.readuntil(b"\r\n"), 16):
         found += await reader.readexactly(size)
         await reader.readexactly(2)
     await reader.readexactly(2)
@@ -111,12 +117,15 @@ class FarSession:
     _source: str
     _line: _Line
     _beat: _Line
+    late: list[str]
+    """What it asked that had no answer in time, and was asked again."""
 
     @classmethod
     @asynccontextmanager
     async def at(cls, far_end: FarEnd, source: str) -> AsyncIterator["FarSession"]:
         """From this address; at the end its connections are gone."""
-        far = cls(far_end, source, _Line(far_end, source), _Line(far_end, source))
+        late: list[str] = []
+        far = cls(far_end, source, _Line(far_end, source, late), _Line(far_end, source, late), late)
         try:
             yield far
         finally:
@@ -141,7 +150,7 @@ class FarSession:
 
     async def clone(self, branch: str, head: str) -> None:
         """Fetch the branch as a clone does, on a connection of its own; what comes is not kept."""
-        line = _Line(self._far_end, self._source)
+        line = _Line(self._far_end, self._source, self.late)
         try:
             shown = await line.call("GET", f"{REPOSITORY_PATH}/info/refs?service=git-upload-pack")
             if f"{head} refs/heads/{branch}".encode() not in shown:
@@ -156,7 +165,7 @@ class FarSession:
 
     async def push(self, branch: str, old: str, commit: "Commit") -> None:
         """Push a commit, on a connection of its own. Raises GivenUp."""
-        line, reference = _Line(self._far_end, self._source), f"refs/heads/{branch}"
+        line, reference = _Line(self._far_end, self._source, self.late), f"refs/heads/{branch}"
         try:
             shown = await line.call("GET", f"{REPOSITORY_PATH}/info/refs?service=git-receive-pack")
             if f"{commit.sha} {reference}".encode() in shown:

@@ -10,8 +10,8 @@ import json
 import random
 import ssl
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -90,6 +90,9 @@ class Account:
     troubles: Counter[str] = field(default_factory=Counter)
     """Why sessions gave up that nothing was done to."""
 
+    late: Counter[str] = field(default_factory=Counter)
+    """What sessions asked that had no answer in time."""
+
     @property
     def jobs(self) -> set[str]:
         """Those of which a session was begun."""
@@ -107,7 +110,7 @@ class Fleet:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.account = Account()
-        self._random = random.Random(plan.seed)  # noqa: S311 - a repeatable story
+        self._random = random.Random(plan.seed)
         self._nodes = [f"127.0.{1 + number // 250}.{1 + number % 250}" for number in range(plan.nodes)]
         self._on: dict[str, dict[str, asyncio.Task[None]]] = {node: {} for node in self._nodes}
         self._running: defaultdict[str, set[str]] = defaultdict(set)
@@ -174,8 +177,15 @@ class Fleet:
             account.together.append(session)
         self._running[job].add(session)
         node = min(self._nodes, key=lambda name: len(self._on[name]))
-        self._on[node][session] = asyncio.create_task(self._run(node, session, dict(environment)))
+        task = asyncio.create_task(self._run(node, session, dict(environment)))
+        task.add_done_callback(self._note_broken)
+        self._on[node][session] = task
         self._tell(session, "taken")
+
+    def _note_broken(self, task: asyncio.Task[None]) -> None:
+        """What no session does by itself is a fault of the bench."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.account.troubles[repr(error)[:200]] += 1
 
     def _stop(self, session: str) -> None:
         for node, held in self._on.items():
@@ -195,7 +205,10 @@ class Fleet:
         code = 1
         try:
             async with FarSession.at(self._far_end(environment), node) as far:
-                code = await self._played(session, far)
+                try:
+                    code = await self._played(session, far)
+                finally:
+                    self.account.late.update(far.late)
         except (GivenUp, ValueError) as error:
             self.account.troubles[f"{type(error).__name__}: {error}"[:200]] += 1
         self._over(node, session, EXITED, code, "")
@@ -203,18 +216,17 @@ class Fleet:
     def _far_end(self, environment: dict[str, str]) -> FarEnd:
         """As the Minion reads it; all sessions that trust the same share what they trust with."""
         authority = environment["OVERLORD_AUTHORITY"]
-        found = FarEnd.of(environment) if authority not in self._contexts else None
-        context = self._contexts.setdefault(authority, found.context if found else ssl.SSLContext())
-        if found is not None:
+        if (known := self._contexts.get(authority)) is None:
+            found = FarEnd.of(environment)
+            self._contexts[authority] = found.context
             return found
-        url = environment["OVERLORD_URL"].removeprefix("https://")
-        host, _, port = url.rpartition(":")
+        host, _, port = environment["OVERLORD_URL"].removeprefix("https://").rpartition(":")
         return FarEnd(
             host=host,
             address=(host, int(port)),
             session=environment["MINION_ID"],
             token=environment["OVERLORD_TOKEN"],
-            context=context,
+            context=known,
         )
 
     async def _played(self, session: str, far: FarSession) -> int:
@@ -242,7 +254,9 @@ class Fleet:
             turn += 1
             await far.post(MESSAGES_PATH, encode(MessagesTaken(turn=turn)))
             await far.post(COMPLETIONS_PATH, ASKED)
-            await far.tell(EVENTS_PATH, encode(Event(kind=EventKind.PROGRESS, turn=turn, text="edits calc.py")))
+            await far.tell(
+                EVENTS_PATH, encode(Event(kind=EventKind.PROGRESS, turn=turn, text="edits calc.py"))
+            )
             if fault == "cut" and turn == 1:
                 self.account.cut += 1
                 far.cut()
@@ -273,9 +287,7 @@ class Fleet:
         files = {**FILES, "calc.py": FIXED}
         commit = Commit.of({name: text.encode() for name, text in files.items()}, parent=brief.head_sha)
         await far.push(brief.branch, brief.head_sha, commit)
-        return Report(
-            outcome=Outcome.COMPLETE, summary="Adding adds.", head=commit.sha, turns=turns
-        )
+        return Report(outcome=Outcome.COMPLETE, summary="Adding adds.", head=commit.sha, turns=turns)
 
 
 def _checked(brief: Brief) -> CheckReport:
@@ -285,7 +297,9 @@ def _checked(brief: Brief) -> CheckReport:
 
 def _step(step: CheckStep) -> StepResult:
     if step.capture:
-        return StepResult(name=step.name, outcome=StepOutcome.RAN, command=step.command, exit_code=0, captured="")
+        return StepResult(
+            name=step.name, outcome=StepOutcome.RAN, command=step.command, exit_code=0, captured=""
+        )
     failed = step.tree is Tree.BASE
     why = '<failure message="0 is not 4"/>' if failed else ""
     case = f'<testcase classname="test_calc" name="test_add" file="test_calc.py">{why}</testcase>'
