@@ -76,6 +76,8 @@ async def _play(
             try:
                 running = await stack.enter_async_context(overlord(world.settings, falls_back=True))
             except ImageUnusable as error:
+                if ground.runner == "swarm":
+                    raise
                 console.print(f"An engine answers, but {error}. The demo goes on with processes.")
                 settings = rebuilt(world.settings, runner="process")
                 running = await stack.enter_async_context(overlord(settings))
