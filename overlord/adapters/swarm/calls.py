@@ -154,10 +154,7 @@ class SwarmManager(DockerEngine):
 
     async def push(self, image: str, registry: str) -> str:
         """Give an image to a registry; what it is called there, by its digest. Raises RunnerRefused with the registry's words."""
-        repository, _, tag = (
-            image.rpartition(":") if ":" in image.rsplit("/", 1)[-1] else (image, "", "latest")
-        )
-        there = f"{registry.rstrip('/')}/{repository.rsplit('/', 1)[-1]}"
+        there, tag = name_in(registry, image)
 
         def ask(api: Any) -> str:
             digest = ""
@@ -167,6 +164,18 @@ class SwarmManager(DockerEngine):
                     raise RunnerRefused(f"the registry {registry} refused {there}:{tag}: {part['error']}")
                 digest = (part.get("aux") or {}).get("Digest") or digest
             return f"{there}@{digest}" if digest else f"{there}:{tag}"
+
+        return await self._call(ask)
+
+    async def in_registry(self, name: str) -> str:
+        """The digest that a registry has under a name, asked from this engine with what this machine signs in there with. Raises
+        RunnerRefused where it has none or does not answer."""
+
+        def ask(api: Any) -> str:
+            reply = api._get(
+                api._url("/distribution/{0}/json", name), headers=_sign_in(api, name.rpartition("/")[0])
+            )
+            return str(api._result(reply, True)["Descriptor"]["digest"])
 
         return await self._call(ask)
 
@@ -197,6 +206,12 @@ def swarm_of(info: Mapping[str, Any]) -> str:
             f" or `docker node promote {info.get('Name', 'NODE')}` there"
         )
     return str(swarm["NodeID"])
+
+
+def name_in(registry: str, image: str) -> tuple[str, str]:
+    """What an image of ours is called in a registry: the repository and the tag."""
+    repository, _, tag = image.rpartition(":") if ":" in image.rsplit("/", 1)[-1] else (image, "", "latest")
+    return f"{registry.rstrip('/')}/{repository.rsplit('/', 1)[-1]}", tag
 
 
 def _sign_in(api: Any, registry: str) -> dict[str, str]:
