@@ -183,7 +183,7 @@ class SwarmKit:
 
     async def emptied(self, *, alone: bool = False) -> dict[str, list[str]]:
         """What nodes have of this instance, by their names, once they had time to let go of it: containers, networks, volumes,
-        services. `alone`: every volume is this instance's. A relay that stays is left out."""
+        services. `alone`: every volume that no container has is this instance's. A relay that stays is left out."""
         left = dict[str, list[str]]()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LET_GO_S):
@@ -198,10 +198,12 @@ class SwarmKit:
             networks = await node.docker("network", "ls", "--format", "{{.Name}}")
             volumes = await node.docker("volume", "ls", "--format", "{{.Name}}")
             lines = [*containers.split(), *networks.split(), *volumes.split()]
+            unused = await node.docker("volume", "ls", "--quiet", "--filter", "dangling=true")
             if node is self.lab.manager:
                 lines += (await node.docker("service", "ls", "--format", "{{.Name}}")).split()
             own = f"{self.instance}-s-" if self.idle_s else self.instance
-            kept = [line for line in lines if own in line or (alone and _UNNAMED.fullmatch(line))]
+            kept = [line for line in lines if own in line]
+            kept += [line for line in unused.split() if alone and _UNNAMED.fullmatch(line)]
             if kept:
                 found[node.name] = kept
         return found
