@@ -10,11 +10,11 @@ export PYTEST_XDIST_AUTO_NUM_WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONL
 # Each commit runs the next share of the fault campaign and of the slow tests (tests/shares.py); FAULT_SHARE=1/1 SLOW_SHARE=1/1 runs all.
 COMMITS := $(shell git rev-list --count HEAD 2>/dev/null || echo 0)
 
-.PHONY: demo test quick check campaign real-agents soak bench pictures images agents live format clean
+.PHONY: demo test quick check campaign clusters real-agents soak bench pictures images agents live format clean
 
 demo: .venv/demo.stamp
 	@docker/images --if-stale minion || echo "The image could not be built; sessions run as processes."
-	@$(BIN)/overlord demo $(if $(CONTRACT),--contract $(CONTRACT))
+	@$(BIN)/overlord demo $(if $(CONTRACT),--contract $(CONTRACT)) $(if $(RUNNER),--runner $(RUNNER)) $(if $(SWARM),--swarm $(SWARM) --host $(HOST_ADDRESS))
 
 test: export FAULT_SHARE ?= $(shell expr $(COMMITS) % 6)/6
 test: export SLOW_SHARE ?= $(shell expr $(COMMITS) % 3)/3
@@ -31,7 +31,14 @@ check: .venv/test.stamp
 
 campaign: .venv/test.stamp
 	$(BIN)/python -m tests.faults $(OPTIONS)
+	$(MAKE) clusters
 	$(MAKE) real-agents
+
+# Sessions on other machines, all of it: a swarm of three engines, an embedded cluster.
+clusters: .venv/test.stamp
+	docker/images --if-stale minion
+	SLOW_SHARE=1/1 $(BIN)/python -m pytest tests/swarm tests/kubernetes -p no:randomly $(OPTIONS)
+	SLOW_SHARE=1/1 $(BIN)/python -m pytest tests/conformance -k "swarm or kubernetes" -p no:randomly $(OPTIONS)
 
 # The real programs of coding agents, each in a whole session; Claude Code is a download under its maker's terms. REAL_AGENTS takes fewer.
 REAL_AGENTS ?= claude-code,codex,opencode,gemini,aider

@@ -20,6 +20,7 @@ BENCHES = (
     "bench.evaluation",
     "bench.tests_compared",
     "bench.start",
+    "bench.fleet 100 10",
     "bench.minion",
     "bench.command",
     "bench.page",
@@ -42,7 +43,9 @@ def main() -> int:
         for name in BENCHES:
             print(f"\n{name}", flush=True)
             environment = {**os.environ, FIGURES: str(path)}
-            code = subprocess.run([sys.executable, "-m", name], env=environment, check=False).returncode
+            code = subprocess.run(
+                [sys.executable, "-m", *name.split()], env=environment, check=False
+            ).returncode
             if code:
                 print(f"{name} FAILED with {code}; its rows are missing below", flush=True)
                 worst = code

@@ -22,6 +22,8 @@ URL, TOKEN, AUTHORITY, CONNECT = "OVERLORD_URL", "OVERLORD_TOKEN", "OVERLORD_AUT
 SECRETS = (TOKEN, AUTHORITY, CONNECT)
 """What no program that the session starts is told."""
 REACHED_IN_S = 20.0
+KNOWN_IN_S = 5.0
+AGAIN_S = 0.1
 LEAVING_S = 2.0
 CHUNK = 65536
 LONGEST_ANSWER = 16384
@@ -139,9 +141,20 @@ class Reach:
 
     async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         far = self._far_end
-        reader, writer = await asyncio.open_connection(
-            *far.address, ssl=far.context, server_hostname=far.host, limit=CHUNK
-        )
+        until = self._loop.time() + KNOWN_IN_S
+        while True:
+            try:
+                reader, writer = await asyncio.open_connection(
+                    *far.address, ssl=far.context, server_hostname=far.host, limit=CHUNK
+                )
+                break
+            except ssl.SSLError:
+                raise
+            except OSError:
+                # Names and addresses of a network of containers are known a moment after they are there.
+                if self._loop.time() >= until:
+                    raise
+                await asyncio.sleep(AGAIN_S)
         try:
             writer.write(
                 f"CONNECT {far.session} HTTP/1.1\r\nauthorization: Bearer {far.token}\r\n\r\n".encode()

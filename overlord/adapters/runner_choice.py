@@ -135,8 +135,7 @@ def kubernetes_runner(
 
 
 async def _checked_swarm(settings: Settings, epoch: int) -> SwarmRunner:
-    address = settings.swarm.address or settings.docker.host or None
-    manager = SwarmManager(address=address)
+    manager = SwarmManager(address=swarm_address(settings))
     try:
         swarm_of(await manager.info())
         await _check_image(manager, settings.docker.image)
@@ -144,22 +143,42 @@ async def _checked_swarm(settings: Settings, epoch: int) -> SwarmRunner:
         raise SettingsError(f"runner: swarm, but {error}") from error
     finally:
         manager.close()
+    return swarm_runner(settings, epoch=epoch)
+
+
+def swarm_address(settings: Settings) -> str | None:
+    """The manager's, as `DOCKER_HOST` would have it; None for the usual engine."""
+    return settings.swarm.address or settings.docker.host or None
+
+
+def swarm_runner(
+    settings: Settings,
+    *,
+    epoch: int = 0,
+    instance: str = "",
+    command: Sequence[str] | None = None,
+    root: Path | None = None,
+    constraint: str = "",
+) -> SwarmRunner:
+    """The runner of a swarm. `instance`, `command` and `root`: in place of this Overlord's own. `constraint`: beside those of the
+    settings; then no relay and network outlives its last session."""
     docker, home = settings.docker, Home(settings.home)
     return SwarmRunner(
-        home.root / "swarm",
+        root or home.root / "swarm",
         image=docker.image,
-        instance=home.instance(),
+        instance=instance or home.instance(),
         epoch=epoch,
         profile=_profile(settings),
-        address=address,
+        command=command,
+        address=swarm_address(settings),
         call_s=docker.timeout_s,
         minion=minion_stamp(),
-        constraints=settings.swarm.constraints,
+        constraints=(*settings.swarm.constraints, *filter(None, (constraint,))),
         registry=settings.swarm.registry,
         engines=settings.swarm.engines,
         start_s=settings.swarm.start_s,
         grace_s=settings.sessions.grace_s,
-        idle_s=settings.swarm.idle_s,
+        idle_s=0.0 if constraint else settings.swarm.idle_s,
     )
 
 

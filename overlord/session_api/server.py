@@ -4,7 +4,7 @@ import asyncio
 import os
 import shutil
 import sqlite3
-from collections.abc import Awaitable, Callable, Container
+from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 
 import structlog
 from starlette.applications import Starlette
@@ -75,7 +75,7 @@ class SessionApiServer:
             await asyncio.to_thread(self._sweep, alive | self._session_apis.keys())
             self._swept = alive
         closed = [session for identifier, session in wanted.items() if identifier not in self._session_apis]
-        return any([await self._open(session) for session in closed])
+        return await self._open(closed)
 
     def _sweep(self, kept: set[str]) -> None:
         """Remove the directories of session APIs that are nobody's: of sessions that ended while no keeper had them open."""
@@ -85,33 +85,48 @@ class SessionApiServer:
             if directory.name not in names:
                 shutil.rmtree(directory, ignore_errors=True)
 
-    async def _open(self, session: Session) -> bool:
-        """Open a session's session API; one that cannot be opened now is tried again, and keeps no other closed."""
-        try:
-            session_api = SessionListener(
-                self._parts.home.socket(session.id),
-                self.app_of(session.id),
-                session_id=session.id,
-                limits=self._parts.limits,
-                sessions=self._count,
-                users=self._users(),
-            )
-            session_api.open()
-            await self._note_opened(session, session_api)
-        except OSError as error:
-            log.warning("door_not_opened", job_id=session.job_id, session_id=session.id, error=str(error))
+    async def _open(self, closed: Sequence[Session]) -> bool:
+        """Open session APIs, and write that down in one transaction: many sessions are prepared in one pass."""
+        opened = {session.id: api for session in closed if (api := self._listening(session)) is not None}
+        if not opened:
             return False
-        self._session_apis[session.id] = session_api
+        try:
+            await self._note_opened(opened)
+        except OSError as error:
+            log.warning("door_not_opened", session_id=", ".join(opened), error=str(error))
+            return False
+        self._session_apis |= opened
         return True
 
-    async def _note_opened(self, session: Session, session_api: SessionListener) -> None:
-        at = self._parts.clock.now()
+    def _listening(self, session: Session) -> SessionListener | None:
+        """A session's session API, once it listens; one that cannot be opened now is tried again, and keeps no other closed."""
+        session_api = SessionListener(
+            self._parts.home.socket(session.id),
+            self.app_of(session.id),
+            session_id=session.id,
+            limits=self._parts.limits,
+            sessions=self._count,
+            users=self._users(),
+        )
         try:
-            await self._parts.database.write(
-                Failpoint.SESSION_API_OPENED, lambda c: rows.mark(c, session.id, door_opened_at=at)
-            )
+            session_api.open()
+        except OSError as error:
+            log.warning("door_not_opened", job_id=session.job_id, session_id=session.id, error=str(error))
+            return None
+        return session_api
+
+    async def _note_opened(self, opened: Mapping[str, SessionListener]) -> None:
+        at = self._parts.clock.now()
+
+        def write(connection: sqlite3.Connection) -> None:
+            for identifier in opened:
+                rows.mark(connection, identifier, door_opened_at=at)
+
+        try:
+            await self._parts.database.write(Failpoint.SESSION_API_OPENED, write)
         except BaseException:
-            await session_api.stop_listening()  # nobody would know of it, nor close it
+            for session_api in opened.values():
+                await session_api.stop_listening()  # nobody would know of it, nor close it
             raise
 
     def app_of(self, session_id: str) -> SessionApp:

@@ -254,6 +254,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "authorities",
         "trash",
         "ending",
+        "look",
         "process",
         "docker",
         "kubernetes",

@@ -243,7 +243,7 @@ async def test_an_edit_that_is_noted_while_a_brief_is_made_is_asked_about_all_th
     async with forge_world() as (world, forge):
         await world.issue("add() subtracts", OLD)
 
-        early = list[Any]()
+        early: list[Any] = []
 
         async def fetching(real: Instead, *arguments: Any) -> Any:
             if not early:  # while the issue is claimed; dispatch fetches again

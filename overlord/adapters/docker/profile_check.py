@@ -34,11 +34,12 @@ sys.modules[name].main()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wall:
-    """One wall, and what got through it."""
+    """One wall, and what got through it. `node`: where it was tried; empty where there is one machine."""
 
     point: str
     holds: bool
     detail: str
+    node: str = ""
 
 
 Make = Callable[[Path, Sequence[str]], DockerRunner]

@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from lightkube.config.kubeconfig import SingleConfig
 
 from overlord.adapters.kubernetes.cluster import Cluster, Missing
+from overlord.adapters.look import Look
 from overlord.errors import ExternalServiceError, RunnerRefused, RunnerUnavailable
 
 OLDEST = (1, 30)
@@ -22,16 +22,6 @@ RIGHTS = (
     *(("networking.k8s.io", "networkpolicies", verb) for verb in ("create", "delete", "get", "update")),
 )
 """What the runner asks for; deploy/kubernetes/account.yaml gives it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """One thing that was looked at. `is_sure`: whether what is not well keeps sessions from running."""
-
-    what: str
-    is_well: bool
-    said: str
-    is_sure: bool = True
 
 
 async def examine_cluster(

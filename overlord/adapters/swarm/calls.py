@@ -10,11 +10,13 @@ from contextlib import suppress
 from typing import Any
 
 from overlord.adapters.docker.engine import Conflict, DockerEngine, Faulted, Missing
-from overlord.errors import RunnerRefused
+from overlord.adapters.swarm.spec import STOPPED
+from overlord.errors import RunnerRefused, RunnerUnavailable
 
 LOG_QUIET_S = 5.0
 """How long a log may stay silent before it is taken for whole: a manager waits for good for a node that is gone."""
 _LOOK_S = 0.1
+_UPDATES = 5
 _MOST_LOG_BYTES = 8 * 1024 * 1024
 _FRAME = struct.Struct(">BxxxL")
 """The head of a part of a log: its stream, its length."""
@@ -58,6 +60,23 @@ class SwarmManager(DockerEngine):
             api._raise_for_status(changed)
 
         await self._call(ask)
+
+    async def move_away(self, name: str) -> None:
+        """Have a service's task ended and kept: no node is good for it any more. A service that is scaled down loses its log."""
+        for _ in range(_UPDATES):
+            try:
+                shown = await self.service(name)
+                spec = {**shown["Spec"]}
+                placement = {**spec["TaskTemplate"].get("Placement", {}), "Constraints": [STOPPED]}
+                spec["TaskTemplate"] = {**spec["TaskTemplate"], "Placement": placement}
+                await self.update_service(shown, spec)
+                return
+            except Missing:
+                return
+            except (Faulted, RunnerRefused) as error:
+                if "out of sequence" not in str(error):
+                    raise
+        raise RunnerUnavailable(f"the service {name} is changed by others all the time")
 
     async def remove_service(self, name: str) -> None:
         """One that is gone is no error."""
@@ -135,10 +154,7 @@ class SwarmManager(DockerEngine):
 
     async def push(self, image: str, registry: str) -> str:
         """Give an image to a registry; what it is called there, by its digest. Raises RunnerRefused with the registry's words."""
-        repository, _, tag = (
-            image.rpartition(":") if ":" in image.rsplit("/", 1)[-1] else (image, "", "latest")
-        )
-        there = f"{registry.rstrip('/')}/{repository.rsplit('/', 1)[-1]}"
+        there, tag = name_in(registry, image)
 
         def ask(api: Any) -> str:
             digest = ""
@@ -148,6 +164,18 @@ class SwarmManager(DockerEngine):
                     raise RunnerRefused(f"the registry {registry} refused {there}:{tag}: {part['error']}")
                 digest = (part.get("aux") or {}).get("Digest") or digest
             return f"{there}@{digest}" if digest else f"{there}:{tag}"
+
+        return await self._call(ask)
+
+    async def in_registry(self, name: str) -> str:
+        """The digest that a registry has under a name, asked from this engine with what this machine signs in there with. Raises
+        RunnerRefused where it has none or does not answer."""
+
+        def ask(api: Any) -> str:
+            reply = api._get(
+                api._url("/distribution/{0}/json", name), headers=_sign_in(api, name.rpartition("/")[0])
+            )
+            return str(api._result(reply, True)["Descriptor"]["digest"])
 
         return await self._call(ask)
 
@@ -178,6 +206,12 @@ def swarm_of(info: Mapping[str, Any]) -> str:
             f" or `docker node promote {info.get('Name', 'NODE')}` there"
         )
     return str(swarm["NodeID"])
+
+
+def name_in(registry: str, image: str) -> tuple[str, str]:
+    """What an image of ours is called in a registry: the repository and the tag."""
+    repository, _, tag = image.rpartition(":") if ":" in image.rsplit("/", 1)[-1] else (image, "", "latest")
+    return f"{registry.rstrip('/')}/{repository.rsplit('/', 1)[-1]}", tag
 
 
 def _sign_in(api: Any, registry: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ session that needs them for a while: the next one begins faster.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -43,8 +43,18 @@ class Where:
 class SpaceNetworks:
     """The networks of one instance."""
 
-    def __init__(self, manager: SwarmManager, *, instance: str, profile: Profile, idle_s: float) -> None:
+    def __init__(
+        self,
+        manager: SwarmManager,
+        *,
+        instance: str,
+        profile: Profile,
+        idle_s: float,
+        before_removed: Callable[[str], Awaitable[None]],
+    ) -> None:
+        """`idle_s`: how long a network stays that no session needs. `before_removed` takes away what else is in one."""
         self._manager = manager
+        self._before_removed = before_removed
         self._instance = instance
         self._profile = profile
         self._idle_s = idle_s
@@ -185,6 +195,7 @@ class SpaceNetworks:
         return True
 
     async def _remove(self, network: str) -> None:
+        await self._before_removed(network)
         await self._manager.remove_service(f"{network}-relay")
         await self._manager.lets_go(f"{network}-relay.", within_s=_GONE_S)
         if await self._manager.remove_network(network):

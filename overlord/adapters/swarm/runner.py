@@ -10,18 +10,18 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from overlord.adapters.docker.engine import CALL_S, Conflict, Faulted, Missing
+from overlord.adapters.docker.engine import CALL_S, Conflict, Missing
 from overlord.adapters.docker.layers import DIRECTORY
 from overlord.adapters.docker.notes import Note, Notes
 from overlord.adapters.docker.profile import Profile
 from overlord.adapters.docker.runner import DockerRunner
 from overlord.adapters.ending import Endings, harmless
 from overlord.adapters.swarm.calls import SwarmManager, swarm_of
+from overlord.adapters.swarm.copies import SwarmCopies
 from overlord.adapters.swarm.images import SwarmImages
 from overlord.adapters.swarm.network import CONNECT, SpaceNetworks, Where
 from overlord.adapters.swarm.spec import (
     LABEL,
-    STOPPED,
     Place,
     Task,
     Version,
@@ -45,7 +45,6 @@ _WAIT_S = 0.1
 _BEYOND_GRACE_S = 30.0
 """What a node may need beside the grace to end a container and to say so."""
 _GONE_S = 10.0
-_UPDATES = 5
 _KILLED = 137
 _NO_TASK = Ending(kind=EndKind.LOST, detail="the swarm has forgotten its task")
 Nodes = Mapping[str, Mapping[str, Any]]
@@ -99,7 +98,14 @@ class SwarmRunner:
         self._constraints, self._start_s, self._grace_s = tuple(constraints), start_s, grace_s
         self._manager = SwarmManager(address=address, call_s=call_s)
         self._images = SwarmImages(address=address, registry=registry, engines=engines)
-        self._networks = SpaceNetworks(self._manager, instance=instance, profile=self._profile, idle_s=idle_s)
+        self._copies = SwarmCopies(self._manager, instance=instance, profile=self._profile)
+        self._networks = SpaceNetworks(
+            self._manager,
+            instance=instance,
+            profile=self._profile,
+            idle_s=idle_s,
+            before_removed=self._copies.leave,
+        )
         self._base = image
         self._swarm: tuple[str, Version] | None = None
         self._endings = Endings()
@@ -126,6 +132,7 @@ class SwarmRunner:
         own, api = await self._ready()
         place = await self._place(launch, own, api)
         try:
+            await self._copies.fetch(launch, place, api)
             await self._create(launch, place, api)
         finally:
             self._networks.leave(launch.space)
@@ -155,7 +162,7 @@ class SwarmRunner:
         if running is None or running.ending is not None:
             return
         self._notes.take(session, Note.STOP)
-        await self._move_away(session)
+        await self._manager.move_away(self._name(session))
         loop = asyncio.get_running_loop()
         deadline = loop.time() + max(grace_s, self._grace_s) + _BEYOND_GRACE_S
         while True:
@@ -270,7 +277,13 @@ class SwarmRunner:
             ),
         )
         return Place(
-            image=image, constraints=constraints, network=network, registry=registry, grace_s=self._grace_s
+            image=image,
+            constraints=constraints,
+            network=network,
+            registry=registry,
+            grace_s=self._grace_s,
+            base=base,
+            mounts=self._copies.mounts(launch),
         )
 
     async def _relay_constraints(self, own: str, constraints: Sequence[str]) -> Sequence[str]:
@@ -284,6 +297,7 @@ class SwarmRunner:
         environment = {
             **launch.environment,
             **launch.access.environment(),
+            **self._copies.environment(launch),
             "OVERLORD_SESSION": launch.session,
             "OVERLORD_CONNECT": CONNECT,
         }
@@ -352,23 +366,6 @@ class SwarmRunner:
             return ending
         out_of_memory = await self._images.ran_out_of_memory(container_of(task))
         return ending_of(task, nodes, stopped=stopped, out_of_memory=out_of_memory)
-
-    async def _move_away(self, session: SessionId) -> None:
-        """Have a service's task ended and kept: no node is good for it any more. A service that is scaled down loses its log."""
-        for _ in range(_UPDATES):
-            try:
-                shown = await self._manager.service(self._name(session))
-                spec = {**shown["Spec"]}
-                placement = {**spec["TaskTemplate"].get("Placement", {}), "Constraints": [STOPPED]}
-                spec["TaskTemplate"] = {**spec["TaskTemplate"], "Placement": placement}
-                await self._manager.update_service(shown, spec)
-                return
-            except Missing:
-                return
-            except (Faulted, RunnerRefused) as error:
-                if "out of sequence" not in str(error):
-                    raise
-        raise RunnerUnavailable(f"the service of session {session} is changed by others all the time")
 
     async def _used(self) -> set[str]:
         """The networks sessions have."""

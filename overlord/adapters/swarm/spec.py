@@ -49,6 +49,10 @@ class Place:
     """The network it reaches its relay through; empty for none."""
     registry: str = ""
     grace_s: float = 10.0
+    base: str = ""
+    """The image of the Minion there, without anybody's environment."""
+    mounts: Sequence[Mapping[str, Any]] = ()
+    """What it has beside its own scratch space."""
 
 
 def session_spec(
@@ -70,6 +74,7 @@ def session_spec(
         "Hostname": "minion",
         "StopGracePeriod": int(place.grace_s * 1_000_000_000),
     }
+    container["Mounts"] = [*container["Mounts"], *place.mounts]
     if command is not None:
         container["Command"] = list(command)
     limits = {

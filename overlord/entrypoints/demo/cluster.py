@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 NAMESPACE = "overlord-sessions"
-CLAIM = "environments"
+CLAIM, COPIES = "environments", "copies"
 
 
 async def embedded_cluster(stack: AsyncExitStack, home: Path) -> dict[str, Any]:
@@ -14,7 +14,8 @@ async def embedded_cluster(stack: AsyncExitStack, home: Path) -> dict[str, Any]:
 
     cluster = EmbeddedCluster(home / "cluster", nodes=3)
     cluster.make_namespace(NAMESPACE)
-    cluster.make_claim(NAMESPACE, CLAIM)
+    for claim in (CLAIM, COPIES):
+        cluster.make_claim(NAMESPACE, claim)
     await stack.enter_async_context(cluster.serve())
     kubeconfig = cluster.write_kubeconfig(home / "kubeconfig")
     return {
@@ -23,5 +24,6 @@ async def embedded_cluster(stack: AsyncExitStack, home: Path) -> dict[str, Any]:
             "kubeconfig": str(kubeconfig),
             "namespace": NAMESPACE,
             "environments_claim": CLAIM,
+            "copies_claim": COPIES,
         },
     }

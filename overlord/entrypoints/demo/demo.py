@@ -14,6 +14,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from importlib.resources import as_file
 from pathlib import Path
+from typing import Any
 
 from rich.text import Text
 
@@ -26,7 +27,8 @@ from overlord.embedded.model import EmbeddedModel
 from overlord.embedded.play import read_script
 from overlord.entrypoints.demo import clean, gate
 from overlord.entrypoints.demo.cluster import embedded_cluster
-from overlord.entrypoints.demo.story import Story
+from overlord.entrypoints.demo.story import Ground, Story
+from overlord.entrypoints.demo.swarm import swarm_settings
 from overlord.entrypoints.invocation import command
 from overlord.entrypoints.local.interruption import INTERRUPTED, Interruption
 from overlord.entrypoints.terminal.logs import conceal
@@ -55,16 +57,18 @@ class _World:
     settings: Settings
 
 
-async def run_demo(story: Story, runner: str, *, stays: bool = False, answers: bool = True) -> int:
+async def run_demo(story: Story, ground: Ground, *, stays: bool = False, answers: bool = True) -> int:
     """Run the demo and print it as it goes; 0 when every issue ended in a pull request that is ready for review, 130 when somebody
     stopped it before. `stays`: the page is left open at the end, until Ctrl-C. `answers`: nobody is there to answer gates."""
     interruption = Interruption(_leave)
     with interruption.listening():
-        return await _play(story, runner, interruption.came, stays=stays, answers=answers)
+        return await _play(story, ground, interruption.came, stays=stays, answers=answers)
 
 
-async def _play(story: Story, runner: str, interrupted: asyncio.Event, *, stays: bool, answers: bool) -> int:
-    async with _embedded(story, runner) as world:
+async def _play(
+    story: Story, ground: Ground, interrupted: asyncio.Event, *, stays: bool, answers: bool
+) -> int:
+    async with _embedded(story, ground) as world:
         console.print(f"An embedded forge and a scripted model; state in {world.home}\n")
         await _open_issues(world)
         async with AsyncExitStack() as stack:
@@ -72,6 +76,8 @@ async def _play(story: Story, runner: str, interrupted: asyncio.Event, *, stays:
             try:
                 running = await stack.enter_async_context(overlord(world.settings, falls_back=True))
             except ImageUnusable as error:
+                if ground.runner == "swarm":
+                    raise
                 console.print(f"An engine answers, but {error}. The demo goes on with processes.")
                 settings = rebuilt(world.settings, runner="process")
                 running = await stack.enter_async_context(overlord(settings))
@@ -104,7 +110,7 @@ def _leave() -> None:
 
 
 @asynccontextmanager
-async def _embedded(story: Story, runner: str) -> AsyncIterator[_World]:
+async def _embedded(story: Story, ground: Ground) -> AsyncIterator[_World]:
     home = clean.make_home()
     async with AsyncExitStack() as stack:
         demo = stack.enter_context(as_file(config_directory() / "demo"))
@@ -117,15 +123,24 @@ async def _embedded(story: Story, runner: str) -> AsyncIterator[_World]:
             {"OVERLORD_HOME": str(home), "DOCKER_HOST": os.environ.get("DOCKER_HOST", "")},
             repositories=[REPOSITORY],
             disk={"least_free_gb": 0, "least_free_files": 0},
-            runner=runner,
+            runner=ground.runner,
             poll_s=1,
             portfolio={"retrospectives": False},
             contract=story.contract,
             forge={"api_url": forge_url, "token": forge.token},
             model={"base_url": f"{model_url}/v1", "name": "scripted", "api_key": model.key},
-            **(await embedded_cluster(stack, home) if runner == "kubernetes" else {}),
+            **await _elsewhere(ground, stack, home),
         )
         yield _World(story=story, home=home, forge=forge, settings=settings)
+
+
+async def _elsewhere(ground: Ground, stack: AsyncExitStack, home: Path) -> dict[str, Any]:
+    """The settings of sessions on other machines, which are made for as long as the stack lasts."""
+    if ground.runner == "kubernetes":
+        return await embedded_cluster(stack, home)
+    if ground.runner == "swarm":
+        return await swarm_settings(stack, home, manager=ground.manager, host=ground.host)
+    return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

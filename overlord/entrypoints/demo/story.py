@@ -15,6 +15,15 @@ class Story:
     """Their titles and texts."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What a demo's sessions run in: a runner, and of a swarm one has already a manager and this machine's address there."""
+
+    runner: str
+    manager: str = ""
+    host: str = ""
+
+
 class DemoContract(StrEnum):
     """The contracts that a demo can be asked to show."""
 

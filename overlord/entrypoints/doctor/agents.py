@@ -26,7 +26,7 @@ async def examine_agents(settings: Settings) -> Sequence[Finding]:
     programs, problems = _programs(settings)
     if settings.runner == "process":
         return [*problems, *await _findings(programs, settings, _on_this_machine(settings))]
-    if settings.runner == "kubernetes":
+    if settings.runner in {"kubernetes", "swarm"}:
         return problems  # only a session sees what its image has
     engine = DockerEngine(address=settings.docker.host or None)
     try:

@@ -24,7 +24,9 @@ from overlord.entrypoints.doctor.hooks import examine_hooks
 from overlord.entrypoints.doctor.kubernetes import examine_kubernetes, examine_pods
 from overlord.entrypoints.doctor.machine import examine_machine
 from overlord.entrypoints.doctor.model import examine_model
+from overlord.entrypoints.doctor.session_listener import examine_session_listener
 from overlord.entrypoints.doctor.slack import examine_slack
+from overlord.entrypoints.doctor.swarm import examine_services, examine_swarm
 from overlord.errors import ExternalServiceError, RunnerRefused, SettingsError
 from overlord.home import Home
 from overlord.settings.load import Settings
@@ -41,14 +43,18 @@ async def examine(load: Callable[[], Settings], *, fix: bool = False) -> Sequenc
         return [Finding(what="configuration", health=Health.BAD, said=str(error)), await _git()]
     found = [_configuration(settings), await _git(), *await examine_machine(settings)]
     found += examine_hooks(settings)
-    found += [*await _runner(settings), *await examine_agents(settings), *await examine_model(settings)]
+    found += [*await _runner(settings), *await examine_session_listener(settings)]
+    found += [*await examine_agents(settings), *await examine_model(settings)]
     return [*found, *await examine_forge(settings, fix=fix), *await examine_slack(settings)]
 
 
 async def examine_sandbox(settings: Settings) -> Sequence[Wall]:
-    """Try the walls on this engine or cluster, with this image and runtime. Raises RunnerUnavailable, RunnerRefused."""
+    """Try the walls on this engine, swarm or cluster, with this image and runtime. Raises SettingsError, RunnerUnavailable,
+    RunnerRefused."""
     if settings.runner == "kubernetes":
         return await examine_pods(settings)
+    if settings.runner == "swarm":
+        return await examine_services(settings)
 
     def make(root: Path, command: Sequence[str]) -> DockerRunner:
         return DockerRunner(
@@ -91,6 +97,8 @@ async def _runner(settings: Settings) -> Sequence[Finding]:
         return [Finding(what="runner", health=Health.WARN, said=text)]
     if settings.runner == "kubernetes":
         return await examine_kubernetes(settings)
+    if settings.runner == "swarm":
+        return await examine_swarm(settings)
     # Without an engine the daemon does not start, unless somebody agreed to processes: then the line shows what is lacking.
     is_agreed = settings.runner == "auto" and Home(settings.home).processes_agreed.exists()
     missing = Health.WARN if is_agreed else Health.BAD

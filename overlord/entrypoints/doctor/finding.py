@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from overlord.adapters.look import Look
+
 
 class Health(StrEnum):
     """How well one thing is: only `bad` keeps Overlord from working as configured."""
@@ -31,3 +33,7 @@ def warn(what: str, text: str) -> Finding:
 
 def bad(what: str, text: str) -> Finding:
     return Finding(what=what, health=Health.BAD, said=text)
+
+
+def found_by(look: Look) -> Finding:
+    return (well if look.is_well else bad if look.is_sure else warn)(look.what, look.said)

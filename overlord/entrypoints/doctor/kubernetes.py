@@ -6,7 +6,7 @@ from pathlib import Path
 
 from overlord.adapters.docker.profile_check import Wall
 from overlord.adapters.runner_choice import kubernetes_runner
-from overlord.entrypoints.doctor.finding import Finding, bad, warn, well
+from overlord.entrypoints.doctor.finding import Finding, bad, found_by
 from overlord.errors import SettingsError
 from overlord.settings.load import Settings
 
@@ -28,7 +28,7 @@ async def examine_kubernetes(settings: Settings) -> Sequence[Finding]:
         runtime_class=own.runtime_class,
         call_s=own.timeout_s,
     )
-    return [(well if look.is_well else bad if look.is_sure else warn)(look.what, look.said) for look in looks]
+    return [found_by(look) for look in looks]
 
 
 async def examine_pods(settings: Settings) -> Sequence[Wall]:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import anyio
 import structlog
-from anyio.abc import ByteStream, SocketAttribute, SocketStream
+from anyio.abc import SocketAttribute, SocketStream
 from anyio.streams.tls import TLSStream
 
 from minion.protocol import COPIES_PATH
@@ -232,15 +232,16 @@ class SessionGate:
     async def _join(self, secured: TLSStream, session: str, rest: bytes, address: str) -> None:
         with self._held(session, address):
             try:
-                own = await anyio.connect_unix(self._socket_of(session))
+                reader, writer = await asyncio.open_unix_connection(self._socket_of(session), limit=CHUNK)
             except OSError:
                 await secured.send(Refusal(503, "closed", "this session's API does not listen now").answer())
                 return
-            async with own:
+            try:
                 await secured.send(READY)
-                if rest:
-                    await own.send(rest)
-                await _joined(secured, own)
+                writer.write(rest)
+                await _joined(secured, reader, writer)
+            finally:
+                writer.transport.abort()
 
     @contextlib.contextmanager
     def _held(self, session: str, address: str) -> Iterator[None]:
@@ -261,18 +262,25 @@ class SessionGate:
             self._holds = {session: hold for session, hold in self._holds.items() if not hold.is_over(now)}
 
 
-async def _joined(one: ByteStream, other: ByteStream) -> None:
+async def _joined(far: TLSStream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Carry bytes both ways until either has no more."""
     async with anyio.create_task_group() as group:
 
-        async def carry(source: ByteStream, target: ByteStream) -> None:
+        async def inwards() -> None:
             with contextlib.suppress(*_CUT):
                 while True:
-                    await target.send(await source.receive(CHUNK))
+                    writer.write(await far.receive(CHUNK))
+                    await writer.drain()
             group.cancel_scope.cancel()
 
-        group.start_soon(carry, one, other)
-        group.start_soon(carry, other, one)
+        async def outwards() -> None:
+            with contextlib.suppress(*_CUT):
+                while data := await reader.read(CHUNK):
+                    await far.send(data)
+            group.cancel_scope.cancel()
+
+        group.start_soon(inwards)
+        group.start_soon(outwards)
 
 
 def _address(stream: SocketStream) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from overlord.entrypoints.demo.story import STORIES, DemoContract
+from overlord.entrypoints.demo.story import STORIES, DemoContract, Ground
 from overlord.entrypoints.process_environment import environment
 from overlord.errors import ContainersMissing
 from overlord.settings.load import load
@@ -42,8 +42,17 @@ def serve(
 
 def demo(
     runner: Annotated[
-        Literal["auto", "docker", "process", "kubernetes"], typer.Option(help="What sessions run in.")
+        Literal["auto", "docker", "process", "swarm", "kubernetes"],
+        typer.Option(help="What sessions run in; swarm and kubernetes are made here for the demo."),
     ] = "auto",
+    *,
+    swarm: Annotated[
+        str,
+        typer.Option(help="With `--runner swarm`: a manager of a swarm you have, as tcp://10.0.0.5:2375."),
+    ] = "",
+    host: Annotated[
+        str, typer.Option(help="With --swarm: this machine's address, as its nodes reach it.")
+    ] = "",
     contract: Annotated[
         DemoContract, typer.Option(help="The contract that the job goes by.")
     ] = DemoContract.DEFAULT,
@@ -69,5 +78,6 @@ def demo(
         return
     is_watched = sys.stdin.isatty() and sys.stdout.isatty() and not environment().get("CI")
     stays = is_watched if stay is None else stay
-    played = story.run_demo(STORIES[contract], runner, stays=stays, answers=not is_watched)
+    ground = Ground(runner=runner, manager=swarm, host=host)
+    played = story.run_demo(STORIES[contract], ground, stays=stays, answers=not is_watched)
     raise typer.Exit(asyncio.run(played))

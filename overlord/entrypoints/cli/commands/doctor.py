@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -10,7 +10,7 @@ from overlord.entrypoints.cli.commands import state
 from overlord.entrypoints.process_environment import environment
 from overlord.entrypoints.terminal.show import as_json, console, table
 from overlord.errors import StoreError
-from overlord.settings.load import Settings, load
+from overlord.settings.load import Settings, load, rebuilt
 
 if TYPE_CHECKING:
     from overlord.adapters.docker.profile_check import Wall
@@ -51,6 +51,10 @@ WALLS = {
     "pod_devices": "no devices beyond the usual",
     "pod_first_process": "a first process passes signals on",
     "pod_environment": "its environment holds no secret but the one for its own session API",
+    "service_network": "its network has no way out; nodes and the provider's metadata are out of reach",
+    "service_relay": "the relay to Overlord answers, whatever node it is on",
+    "service_names": "no name server finds other names",
+    "service_environment": "its environment holds no secret but the one for its own session API",
 }
 """Each point of `sandbox_check.py` in words."""
 
@@ -62,15 +66,19 @@ def doctor(
     fix: Annotated[
         bool, typer.Option("--fix", help="Make the labels of the settings that a repository does not have.")
     ] = False,
+    runner: Annotated[
+        Literal["auto", "docker", "process", "swarm", "kubernetes"] | None,
+        typer.Option(help="What sessions run in, in place of what the settings say."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Look at everything Overlord needs: configuration, git, disk, engine, image, model; sign-in, permissions, labels."""
     from overlord.entrypoints.doctor.checkup import examine, examine_sandbox
 
     if sandbox:
-        _show_walls(asyncio.run(examine_sandbox(load(environment()))), json=json)
+        _show_walls(asyncio.run(examine_sandbox(_with(runner, load(environment())))), json=json)
     else:
-        _show_findings(asyncio.run(examine(_settings, fix=fix)), json=json)
+        _show_findings(asyncio.run(examine(lambda: _with(runner, _settings()), fix=fix)), json=json)
 
 
 def _show_findings(found: Sequence["Finding"], *, json: bool) -> None:
@@ -83,16 +91,24 @@ def _show_findings(found: Sequence["Finding"], *, json: bool) -> None:
 
 def _show_walls(walls: Sequence["Wall"], *, json: bool) -> None:
     open_ones = [wall for wall in walls if not wall.holds]
+    nodes = {wall.node for wall in walls} - {""}
     if json:
         as_json(walls)
     else:
         rows = [
-            (WALLS.get(wall.point, wall.point), "holds" if wall.holds else "OPEN", wall.detail)
+            (
+                *((wall.node,) if nodes else ()),
+                *(WALLS.get(wall.point, wall.point), "holds" if wall.holds else "OPEN", wall.detail),
+            )
             for wall in walls
         ]
-        table(("wall", "", "what got through"), rows)
+        table((*(("node",) if nodes else ()), "wall", "", "what got through"), rows)
         console.print(f"{len(walls) - len(open_ones)} of {len(walls)} walls hold.")
     raise typer.Exit(1 if open_ones else 0)
+
+
+def _with(runner: str | None, settings: Settings) -> Settings:
+    return settings if runner is None else rebuilt(settings, runner=runner)
 
 
 def _settings() -> Settings:

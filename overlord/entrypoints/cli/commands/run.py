@@ -35,6 +35,8 @@ class RunnerName(StrEnum):
     AUTO = "auto"
     DOCKER = "docker"
     PROCESS = "process"
+    SWARM = "swarm"
+    KUBERNETES = "kubernetes"
 
 
 Repo = Annotated[str, typer.Option(help="A path in the repository, or an address to clone.")]
