@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import urlsplit
 
-from overlord.adapters.docker.engine import Conflict, Missing
+from overlord.adapters.docker.engine import Conflict, Faulted, Missing
 from overlord.adapters.docker.profile import MEGABYTE, Profile
 from overlord.adapters.swarm.calls import SwarmManager
 from overlord.adapters.swarm.spec import LABEL, Version, walls, words_of
@@ -140,8 +140,10 @@ class SpaceNetworks:
                 await self._manager.create_service(asked, registry=where.registry)
             except Conflict:
                 pass
-            except Missing:  # its network
-                return False
+            except (Missing, Faulted) as error:
+                if "not found" not in str(error):
+                    raise
+                return False  # its network is gone
         return await self._until_ready(service)
 
     def _spec(self, network: str, space: str, url: str, where: Where) -> dict[str, Any]:
