@@ -227,7 +227,7 @@ def shared_relay(lab: SwarmLab, root: Path) -> Iterator[SharedRelay]:
         port = free.getsockname()[1]
     shared = SharedRelay(lab=lab, instance=f"test-{uuid4().hex[:10]}", port=port)
     yield shared
-    _ran(removed(shared.kit(root, SessionApi(root))))
+    _ran(_removed(shared.kit(root, SessionApi(root))))
 
 
 async def remove_networks(kit: SwarmKit) -> None:
@@ -237,7 +237,7 @@ async def remove_networks(kit: SwarmKit) -> None:
     await runner.close()
 
 
-async def removed(kit: SwarmKit) -> None:
+async def _removed(kit: SwarmKit) -> None:
     """The same, and nothing of the instance is left."""
     await remove_networks(kit)
     assert await replace(kit, idle_s=0.0).emptied() == {}

@@ -9,7 +9,7 @@ import pytest
 from overlord.embedded.swarm_lab import HOST, SwarmLab
 from overlord.ports.runner import Runner
 from tests.kubernetes_kit import kubernetes_kit
-from tests.labs import STAYS_S, SharedRelay, SwarmKit, nodes_lock, removed, shared_lab, shared_relay
+from tests.labs import STAYS_S, SharedRelay, SwarmKit, nodes_lock, remove_networks, shared_lab, shared_relay
 from tests.puppet import open_door
 from tests.runners import DockerKit, Kit, Make, MemoryKit, ProcessKit, clean, engine_or_skip, forget
 
@@ -72,7 +72,8 @@ async def kit(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[K
             forget(kit.instance)
         if isinstance(kit, SwarmKit):
             if kit.instance != relay.instance:
-                await removed(kit)
+                await remove_networks(kit)
+                kit.idle_s = 0.0
             for node in kit.lab.nodes:
                 forget(kit.instance, host=node.address)
             assert await kit.emptied() == {}
