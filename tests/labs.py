@@ -2,13 +2,13 @@
 
 import asyncio
 import contextlib
-import fcntl
 import json
 import re
 import socket
 import subprocess
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from os import getpid
 from pathlib import Path
@@ -23,12 +23,13 @@ from overlord.config_files import config_directory
 from overlord.domain.identifiers import SessionId
 from overlord.embedded.swarm_lab import (
     HOST,
-    PLACE,
     ROOT,
     SwarmLab,
     clear_lab,
+    forget_place,
     lab_lock,
     lacking,
+    locked,
     made_lab,
     make_lab,
 )
@@ -50,19 +51,21 @@ def shared_lab() -> Iterator[SwarmLab]:
     """The lab, with the images of sessions on its nodes. Skips, or fails, where there can be none."""
     if why := lacking():
         missing("docker", f"a lab of engines: {why}")
-    with lab_lock(shared=True):
+    with ExitStack() as stack:
         with _users() as users:
+            stack.enter_context(lab_lock(shared=True))
             lab = made_lab()
             if lab is None or not users:
                 lab = _ran(_make())
-            users.add(getpid())
+            users.add(_name(getpid()))
         try:
             yield lab
         finally:
             with _users() as users:
-                users.discard(getpid())
+                users.discard(_name(getpid()))
                 if not users:
                     _ran(clear_lab())
+                    forget_place("gate", "nodes", "lock", "users")
 
 
 def _ran(act: Coroutine[Any, Any, Result]) -> Result:
@@ -88,23 +91,37 @@ async def _make() -> SwarmLab:
 
 
 @contextlib.contextmanager
-def _users() -> Iterator[set[int]]:
+def _users() -> Iterator[set[str]]:
     """The processes that have the lab, to be changed; those that died have it no more."""
-    with (PLACE / "users").open("a+") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with locked("users") as file:
         file.seek(0)
-        users = {pid for pid in json.loads(file.read() or "[]") if Path(f"/proc/{pid}").exists()}
+        users = {
+            user
+            for user in json.loads(file.read() or "[]")
+            if user == _name(int(str(user).partition(" ")[0]))
+        }
         yield users
         file.seek(0)
         file.truncate()
         json.dump(sorted(users), file)
 
 
+def _name(pid: int) -> str:
+    """A process's number and when it began, as numbers are given out again; empty for one that is gone."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    return f"{pid} {stat.rpartition(')')[2].split()[19]}"
+
+
 @contextlib.contextmanager
 def nodes_lock(*, alone: bool) -> Iterator[None]:
     """Have the nodes together with other tests; or alone, to cut them off and switch them off."""
-    with (PLACE / "nodes").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+    with ExitStack() as stack:
+        # Who wants them alone gets them next: nobody else passes the gate meanwhile.
+        with locked("gate"):
+            stack.enter_context(locked("nodes", shared=not alone))
         yield
 
 
@@ -166,7 +183,7 @@ class SwarmKit:
 
     async def emptied(self, *, alone: bool = False) -> dict[str, list[str]]:
         """What nodes have of this instance, by their names, once they had time to let go of it: containers, networks, volumes,
-        services. `alone`: every volume is this instance's. A relay that stays is left out."""
+        services. `alone`: every volume that no container has is this instance's. A relay that stays is left out."""
         left = dict[str, list[str]]()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LET_GO_S):
@@ -181,10 +198,12 @@ class SwarmKit:
             networks = await node.docker("network", "ls", "--format", "{{.Name}}")
             volumes = await node.docker("volume", "ls", "--format", "{{.Name}}")
             lines = [*containers.split(), *networks.split(), *volumes.split()]
+            unused = await node.docker("volume", "ls", "--quiet", "--filter", "dangling=true")
             if node is self.lab.manager:
                 lines += (await node.docker("service", "ls", "--format", "{{.Name}}")).split()
             own = f"{self.instance}-s-" if self.idle_s else self.instance
-            kept = [line for line in lines if own in line or (alone and _UNNAMED.fullmatch(line))]
+            kept = [line for line in lines if own in line]
+            kept += [line for line in unused.split() if alone and _UNNAMED.fullmatch(line)]
             if kept:
                 found[node.name] = kept
         return found
@@ -208,14 +227,20 @@ def shared_relay(lab: SwarmLab, root: Path) -> Iterator[SharedRelay]:
         port = free.getsockname()[1]
     shared = SharedRelay(lab=lab, instance=f"test-{uuid4().hex[:10]}", port=port)
     yield shared
-    _ran(_removed(replace(shared.kit(root, SessionApi(root)), idle_s=0.0)))
+    _ran(_removed(shared.kit(root, SessionApi(root))))
+
+
+async def remove_networks(kit: SwarmKit) -> None:
+    """Take the relays and networks that no session needs."""
+    runner = replace(kit, idle_s=0.0).runner()
+    await runner.remove(SessionId("none"))
+    await runner.close()
 
 
 async def _removed(kit: SwarmKit) -> None:
-    runner = kit.runner()
-    await runner.remove(SessionId("none"))
-    await runner.close()
-    assert await kit.emptied() == {}
+    """The same, and nothing of the instance is left."""
+    await remove_networks(kit)
+    assert await replace(kit, idle_s=0.0).emptied() == {}
 
 
 @contextlib.asynccontextmanager

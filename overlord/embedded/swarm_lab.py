@@ -15,10 +15,11 @@ import os
 import shutil
 import signal
 import tempfile
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 NET = "198.18.77"
 """The nodes' addresses begin so: of the range that is set aside for trials of networks."""
@@ -33,6 +34,8 @@ _VETH = "overlord-lab"
 _UP_S = 60.0
 _LOOK_S = 0.1
 _STOP_S = 20.0
+LOCK_S = 300.0
+"""How long whoever wants the lab waits for those that have it."""
 
 
 class LabFailed(Exception):
@@ -172,6 +175,7 @@ async def swarm_lab(
             yield await make_lab(root, nodes=nodes, options=options)
         finally:
             await clear_lab()
+            forget_place("lock")
 
 
 async def make_lab(root: Path, *, nodes: int = 3, options: Sequence[str] = ()) -> SwarmLab:
@@ -208,7 +212,8 @@ async def clear_lab() -> None:
     await asyncio.gather(*(_end(f"{_SWITCH}-{number}", root / f"{number}") for number in numbers))
     for name in (*(f"{_SWITCH}-{number}" for number in numbers), _SWITCH):
         await _run("ip", "netns", "del", name, fails=True)
-    await asyncio.to_thread(shutil.rmtree, root, ignore_errors=True)
+    # Images on three engines are very many files, and a mount that could not be taken away is not gone into.
+    await _run("rm", "-rf", "--one-file-system", str(root), fails=True)
     _file().unlink(missing_ok=True)
 
 
@@ -298,11 +303,44 @@ def _mounts(root: Path) -> list[str]:
 
 @contextlib.contextmanager
 def lab_lock(*, shared: bool = False) -> Iterator[None]:
-    """Have the one lab of this machine to oneself, or together with others that share it. Waits."""
-    PLACE.mkdir(mode=0o700, exist_ok=True)
-    with (PLACE / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+    """Have the one lab of this machine to oneself, or together with others that share it. Waits; raises LabFailed after LOCK_S."""
+    with locked("lock", shared=shared):
         yield
+
+
+@contextlib.contextmanager
+def locked(name: str, *, shared: bool = False) -> Iterator[IO[str]]:
+    """Hold a lock of the lab's; its file. Waits; raises LabFailed after LOCK_S. Who holds it alone may remove its file."""
+    path = PLACE / name
+    until = time.monotonic() + LOCK_S
+    while (file := _taken(path, shared=shared)) is None:
+        if time.monotonic() >= until:
+            raise LabFailed(
+                f"the lab of this machine is in use: for {LOCK_S:.0f} s nobody let go of {path}; `fuser {path}` shows who has it"
+            )
+        time.sleep(_LOOK_S)
+    with file:
+        yield file
+
+
+def _taken(path: Path, *, shared: bool) -> IO[str] | None:
+    """A lock's file with the lock; none while others have it, and when whoever had it removed it."""
+    PLACE.mkdir(mode=0o700, exist_ok=True)
+    with contextlib.suppress(FileNotFoundError, BlockingIOError), contextlib.ExitStack() as stack:
+        file = stack.enter_context(path.open("a+", encoding="utf-8"))
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        if path.stat().st_ino == os.fstat(file.fileno()).st_ino:
+            stack.pop_all()
+            return file
+    return None
+
+
+def forget_place(*names: str) -> None:
+    """Remove locks that are held, in this order, and the directory when there is nothing else in it."""
+    for name in names:
+        (PLACE / name).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        PLACE.rmdir()
 
 
 def _file() -> Path:

@@ -9,7 +9,7 @@ import pytest
 from overlord.embedded.swarm_lab import HOST, SwarmLab
 from overlord.ports.runner import Runner
 from tests.kubernetes_kit import kubernetes_kit
-from tests.labs import SharedRelay, SwarmKit, nodes_lock, shared_lab, shared_relay
+from tests.labs import STAYS_S, SharedRelay, SwarmKit, nodes_lock, remove_networks, shared_lab, shared_relay
 from tests.puppet import open_door
 from tests.runners import DockerKit, Kit, Make, MemoryKit, ProcessKit, clean, engine_or_skip, forget
 
@@ -61,7 +61,7 @@ async def kit(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[K
                 kit = await stack.enter_async_context(kubernetes_kit(tmp_path, session_api))
             case "swarm" if request.module.__name__.endswith("layers"):
                 # A setup is an engine's own container, and what its engine tells of an earlier one of the same name must not count.
-                kit = SwarmKit(tmp_path, session_api, relay.lab)
+                kit = SwarmKit(tmp_path, session_api, relay.lab, idle_s=STAYS_S)
             case "swarm":
                 kit = relay.kit(tmp_path, session_api)
             case _:
@@ -71,6 +71,9 @@ async def kit(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[K
         if isinstance(kit, DockerKit):
             forget(kit.instance)
         if isinstance(kit, SwarmKit):
+            if kit.instance != relay.instance:
+                await remove_networks(kit)
+                kit.idle_s = 0.0
             for node in kit.lab.nodes:
                 forget(kit.instance, host=node.address)
             assert await kit.emptied() == {}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from overlord.embedded.swarm_lab import HOST, SwarmLab
-from tests.labs import SwarmKit, nodes_lock, shared_lab
+from tests.labs import SwarmKit, nodes_lock, remove_networks, shared_lab
 from tests.puppet import open_door
 from tests.runners import clean, forget
 
@@ -26,6 +26,7 @@ async def kit(lab: SwarmLab, tmp_path: Path) -> AsyncIterator[SwarmKit]:
             kit = SwarmKit(tmp_path, session_api, lab)
             yield kit
             await clean(kit.runner())
+            await remove_networks(kit)
             for node in lab.nodes:
                 forget(kit.instance, host=node.address)
             assert await kit.emptied(alone=True) == {}

@@ -35,6 +35,7 @@ async def test_a_node_that_dies_loses_its_session_and_the_next_one_runs_elsewher
         assert "node node-2 is lost" in (await lost(runner)).detail
         assert await runner.logs(S1, limit_bytes=100) == ""
         await runner.remove(S1)
+        await runner.close()
         next_one = kit.on("node.hostname!=node-2").runner(OBEYS)
         await next_one.start(launch(kit, "s2"))
         line = await kit.session_api.line()
@@ -46,7 +47,6 @@ async def test_a_node_that_dies_loses_its_session_and_the_next_one_runs_elsewher
     finally:
         await node.start()
         await kit.lab.until(node, "ready")
-    await runner.close()
 
 
 async def test_a_node_that_was_cut_off_ends_what_it_still_runs_when_it_is_back(kit: SwarmKit) -> None:

@@ -1,6 +1,5 @@
 """What a swarm cannot do for a session is refused with what to do about it, and leaves nothing."""
 
-import subprocess
 from dataclasses import replace
 
 import pytest
@@ -33,20 +32,19 @@ def test_an_engine_without_a_swarm_says_how_to_make_one() -> None:
 
 
 async def test_a_node_without_the_image_is_named(kit: SwarmKit) -> None:
-    manager = kit.lab.manager
-    packed = subprocess.run(["tar", "-cf", "-", "-T", "/dev/null"], check=True, capture_output=True).stdout
-    archive = kit.root / "empty.tar"
-    archive.write_bytes(packed)
-    await manager.docker("import", str(archive), f"overlord-ground:{kit.instance}-only-here")
+    manager, image = kit.lab.manager, f"overlord-ground:{kit.instance}-only-here"
+    container = await manager.docker("create", IMAGE)
+    await manager.docker("commit", container, image)
+    await manager.docker("rm", container)
     runner = SwarmRunner(
         kit.root,
-        image=f"overlord-ground:{kit.instance}-only-here",
+        image=image,
         instance=kit.instance,
         address=manager.address,
         constraints=("node.hostname==node-2",),
         engines=(manager.address,),
     )
-    with pytest.raises(RunnerRefused, match=r"relay.*does not start.*No such image"):
+    with pytest.raises(RunnerRefused, match=r"No such image.*node node-2 does not have it"):
         await runner.start(launch(kit))
     await runner.close()
 

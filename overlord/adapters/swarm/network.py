@@ -13,11 +13,11 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import urlsplit
 
-from overlord.adapters.docker.engine import Conflict, Missing
+from overlord.adapters.docker.engine import Conflict, Faulted, Missing
 from overlord.adapters.docker.profile import MEGABYTE, Profile
 from overlord.adapters.swarm.calls import SwarmManager
 from overlord.adapters.swarm.spec import LABEL, Version, walls, words_of
-from overlord.errors import RunnerRefused
+from overlord.errors import RunnerRefused, RunnerUnavailable
 
 PORT = 7000
 ALIAS = "relay"
@@ -26,6 +26,7 @@ CONNECT = f"{ALIAS}:{PORT}"
 _READY_S = 60.0
 _GONE_S = 30.0
 _LOOK_S = 0.2
+_TRIES = 5
 _MEMORY_MB = 128
 
 
@@ -68,9 +69,7 @@ class SpaceNetworks:
         self._users[name] = self._users.get(name, 0) + 1
         try:
             async with self._making:
-                await self._network(name, space, internal=True)
-                await self._network(self._outside, "", internal=False)
-                await self._relay(name, space, url, where)
+                await self._make(name, space, url, where)
         except BaseException:
             self.leave(space)
             raise
@@ -109,6 +108,15 @@ class SpaceNetworks:
     def _outside(self) -> str:
         return f"{LABEL}-{self._instance}-out"
 
+    async def _make(self, network: str, space: str, url: str, where: Where) -> None:
+        """See that a network is there with its relay. A daemon before this one may still remove what no session has yet."""
+        for _ in range(_TRIES):
+            await self._network(network, space, internal=True)
+            await self._network(self._outside, "", internal=False)
+            if await self._relay(network, space, url, where):
+                return
+        raise RunnerUnavailable(f"others remove the relay of the network {network} again and again")
+
     async def _network(self, name: str, space: str, *, internal: bool) -> None:
         labels = {f"{LABEL}.instance": self._instance, f"{LABEL}.space": space.casefold()}
         if name in [n["Name"] for n in await self._manager.networks(f"{LABEL}.instance={self._instance}")]:
@@ -116,8 +124,8 @@ class SpaceNetworks:
         with suppress(Conflict):
             await self._manager.create_network(name, internal=internal, labels=labels)
 
-    async def _relay(self, network: str, space: str, url: str, where: Where) -> None:
-        """See that the relay of a network is there, for this listener, and runs."""
+    async def _relay(self, network: str, space: str, url: str, where: Where) -> bool:
+        """See that the relay of a network is there, for this listener, and runs. False when others removed it meanwhile."""
         service = f"{network}-relay"
         asked = self._spec(network, space, url, where)
         shown: Mapping[str, Any] | None = None
@@ -128,9 +136,15 @@ class SpaceNetworks:
             await self._manager.lets_go(f"{service}.", within_s=_GONE_S)
             shown = None
         if shown is None:
-            with suppress(Conflict):
+            try:
                 await self._manager.create_service(asked, registry=where.registry)
-        await self._until_ready(service)
+            except Conflict:
+                pass
+            except (Missing, Faulted) as error:
+                if "not found" not in str(error):
+                    raise
+                return False  # its network is gone
+        return await self._until_ready(service)
 
     def _spec(self, network: str, space: str, url: str, where: Where) -> dict[str, Any]:
         container = walls(self._profile, where.api)
@@ -157,20 +171,30 @@ class SpaceNetworks:
             "EndpointSpec": {"Mode": "dnsrr"},
         }
 
-    async def _until_ready(self, service: str) -> None:
+    async def _until_ready(self, service: str) -> bool:
+        """Wait until a relay runs; False when it is gone. Raises RunnerRefused, with the swarm's words, when it does not start."""
         said = ""
         with suppress(TimeoutError):
             async with asyncio.timeout(_READY_S):
                 while True:
                     tasks = await self._manager.tasks(f"{service}.")
                     if any(_runs(task) for task in tasks):
-                        return
+                        return True
+                    if not await self._is_there(service):
+                        return False
                     said = next((words_of(task) for task in tasks), said)
                     if any(task["Status"]["State"] == "rejected" for task in tasks):
                         break
                     await asyncio.sleep(_LOOK_S)
         await self._manager.remove_service(service)
         raise RunnerRefused(f"the relay of sessions to their listener does not start: {said}")
+
+    async def _is_there(self, service: str) -> bool:
+        try:
+            await self._manager.service(service)
+        except Missing:
+            return False
+        return True
 
     async def _remove(self, network: str) -> None:
         await self._before_removed(network)
