@@ -182,6 +182,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "job_story",
         "session",
         "look",
+        "remote_copies",
         "contract_choice",
         "contract_view",
         "job_search",
