@@ -239,12 +239,8 @@ def test_the_runner_can_be_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("OVERLORD_HOME", str(tmp_path))
-    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
-    with pytest.raises(SystemExit):
-        run(lambda: overlord(["doctor", "--runner", "swarm", "--json"]))
-    printed = capsys.readouterr().out
-    assert '"swarm"' in printed
-    assert "with `runner: swarm` sessions reach Overlord over the network" in printed
+    assert run(lambda: overlord(["doctor", "--sandbox", "--runner", "swarm"])) not in {0, 2}
+    assert "sessions on a swarm are tried with their relay" in capsys.readouterr().err
 
 
 def test_every_wall_of_a_service_has_words() -> None:
