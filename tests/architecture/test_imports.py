@@ -255,6 +255,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "trash",
         "ending",
         "look",
+        "remote_copies",
         "process",
         "http",
         "git",
