@@ -26,6 +26,7 @@ from overlord.app import Overlord, overlord
 from overlord.domain.event import EventName
 from overlord.domain.identifiers import RepositoryName, SessionId, Sha
 from overlord.domain.launch import Launch
+from overlord.engine.runtime.hint import QUIET_S
 from overlord.engine.tick import Tick
 from overlord.errors import OverlordError
 from overlord.failpoints import Failpoint, Moment
@@ -98,7 +99,7 @@ def _single(runner: str, watches: list[Watch], own: list[float]) -> list[Figure]
     )
     rows = [
         _figure(
-            f"{runner}: label to started session",
+            f"{runner}: label to started session, by a webhook",
             median(watch.from_label_ms() for watch in watches),
             own_start,
             alone,
@@ -137,7 +138,7 @@ def _settings(root: Path, far: Forge, runner: str) -> Settings:
         {"OVERLORD_HOME": str(root / "home"), "DOCKER_HOST": os.environ.get("DOCKER_HOST", "")},
         repositories=[REPOSITORY],
         runner=runner,
-        poll_s=1,
+        poll_s=600,
         sessions={"concurrent": AT_ONCE},
         delivery={"open_pulls": 1_000},
         forge={"api_url": far.url, "token": far.token},
@@ -178,9 +179,12 @@ def _waiting(settings: Settings) -> Runner:
 async def _dispatched(running: Overlord, far: Forge, count: int) -> Watch:
     """So many labelled issues, from claim to started session; then everything of them is over."""
     watch = Watch()
+    await asyncio.sleep(QUIET_S)  # a second hint is not taken sooner
     failpoints.listen(watch)
     watch.labelled = time.perf_counter()
     await far.open_issues(count)
+    running.parts.hints.give(REPOSITORY)  # as the listener does when GitHub says that there is news
+    running.wakeup.notify()
     async with asyncio.timeout(DEADLINE_S):
         while not watch.is_started(count):
             await _notified(running)

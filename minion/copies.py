@@ -17,7 +17,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from minion.errors import BadStart
@@ -85,9 +85,13 @@ def _fetch_once(far: FarEnd, copy: str, directory: Path, name: str) -> None:
 def _unpack(source: BinaryIO, making: Path) -> None:
     with tarfile.open(fileobj=source, mode="r|") as tar:
         for member in tar:
-            if not member.isreg():
-                raise tarfile.TarError(f"{member.name} is no plain file")
-            tar.extract(member, making, filter="data")
+            name, content = PurePosixPath(member.name), tar.extractfile(member) if member.isreg() else None
+            if content is None or name.is_absolute() or ".." in name.parts:
+                raise tarfile.TarError(f"{member.name} is no plain file below the copy")
+            (making / name).parent.mkdir(parents=True, exist_ok=True)
+            with (making / name).open("xb") as file:
+                shutil.copyfileobj(content, file)
+            os.utime(making / name, (member.mtime, member.mtime))
     # One that was cut off between two files looks whole to tarfile: reading on finds out.
     while source.read(CHUNK):
         pass

@@ -22,7 +22,6 @@ from overlord.adapters.swarm.spec import MARK
 from overlord.config_files import config_directory
 from overlord.domain.identifiers import SessionId
 from overlord.embedded.swarm_lab import (
-    HOST,
     ROOT,
     SwarmLab,
     clear_lab,
@@ -33,6 +32,7 @@ from overlord.embedded.swarm_lab import (
     made_lab,
     make_lab,
 )
+from tests import live
 from tests.puppet import PUPPET, SessionApi
 from tests.required import missing
 from tests.runners import IMAGE
@@ -48,7 +48,10 @@ _UNNAMED = re.compile(r"[0-9a-f]{64}")
 
 @contextlib.contextmanager
 def shared_lab() -> Iterator[SwarmLab]:
-    """The lab, with the images of sessions on its nodes. Skips, or fails, where there can be none."""
+    """The lab, with the images of sessions on its nodes; or the swarm that somebody gave. Skips, or fails, where there can be none."""
+    if (given := live.swarm()) is not None:
+        yield given
+        return
     if why := lacking():
         missing("docker", f"a lab of engines: {why}")
     with ExitStack() as stack:
@@ -223,7 +226,7 @@ class SharedRelay:
 
 @contextlib.contextmanager
 def shared_relay(lab: SwarmLab, root: Path) -> Iterator[SharedRelay]:
-    with socket.create_server((HOST, 0)) as free:
+    with socket.create_server((lab.host, 0)) as free:
         port = free.getsockname()[1]
     shared = SharedRelay(lab=lab, instance=f"test-{uuid4().hex[:10]}", port=port)
     yield shared

@@ -255,6 +255,8 @@ ORDER: dict[str, tuple[str, ...]] = {
         "trash",
         "ending",
         "look",
+        "http",
+        "git",
         "remote_copies",
         "process",
         "http",

@@ -9,6 +9,7 @@ import pytest
 
 from overlord.adapters.docker.sandbox_check import POINTS
 from overlord.adapters.kubernetes.sandbox_check import PROMISED
+from overlord.adapters.swarm.sandbox_check import PROMISED as OF_SERVICES
 from overlord.embedded.forge.forge import EmbeddedForge
 from overlord.embedded.model import EmbeddedModel
 from overlord.entrypoints.cli.command_list import app
@@ -146,7 +147,7 @@ def test_an_engine_that_cannot_hold_the_profile_is_not_well(lack: dict[str, Any]
 
 
 def test_every_wall_has_its_words() -> None:
-    assert set(WALLS) == {*POINTS, *PROMISED}
+    assert set(WALLS) == {*POINTS, *PROMISED, *OF_SERVICES}
 
 
 @pytest.mark.docker

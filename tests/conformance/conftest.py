@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from overlord.embedded.swarm_lab import HOST, SwarmLab
+from overlord.embedded.swarm_lab import SwarmLab
 from overlord.ports.runner import Runner
+from tests import live
 from tests.kubernetes_kit import kubernetes_kit
 from tests.labs import STAYS_S, SharedRelay, SwarmKit, nodes_lock, remove_networks, shared_lab, shared_relay
 from tests.puppet import open_door
@@ -48,8 +49,11 @@ async def kit(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[K
         where: tuple[str, int] = ("", 0)
         if request.param == "swarm":
             relay: SharedRelay = request.getfixturevalue("relay")
-            stack.enter_context(nodes_lock(alone=False))
-            where = (HOST, relay.port)
+            if live.swarm() is None:
+                stack.enter_context(nodes_lock(alone=False))
+            where = (relay.lab.host, relay.port)
+        if request.param == "kubernetes" and live.has_kubernetes():
+            where = (live.host(), 0)
         session_api = await stack.enter_async_context(open_door(*where))
         kit: Kit
         match request.param:
@@ -57,6 +61,8 @@ async def kit(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[K
                 kit = DockerKit(tmp_path, session_api)
             case "process":
                 kit = ProcessKit(tmp_path, session_api)
+            case "kubernetes" if live.has_kubernetes():
+                kit = live.LiveKubernetesKit(tmp_path, session_api)
             case "kubernetes":
                 kit = await stack.enter_async_context(kubernetes_kit(tmp_path, session_api))
             case "swarm" if request.module.__name__.endswith("layers"):

@@ -153,11 +153,8 @@ def test_an_archive_writes_nowhere_but_in_its_own_directory(tmp_path: Path, kind
         tar.addfile(info, io.BytesIO(b""))
     made.seek(0)
     (tmp_path / "in").mkdir()
-    if kind == "absolute":  # it is taken below the directory, as tar does
+    with pytest.raises(tarfile.TarError, match="no plain file below the copy"):
         copies._unpack(made, tmp_path / "in")
-    else:
-        with pytest.raises(tarfile.TarError):
-            copies._unpack(made, tmp_path / "in")
     assert not (tmp_path / "outside").exists()
     assert not any(file.is_symlink() for file in (tmp_path / "in").rglob("*"))
 

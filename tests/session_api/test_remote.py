@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import sqlite3
 import ssl
 import tempfile
 from collections.abc import AsyncIterator, Iterator
@@ -213,6 +214,43 @@ async def test_of_many_strangers_those_over_the_limit_are_closed_at_once(
     for _, writer in many:
         writer.transport.abort()
     assert len(await said_to(ground, session.id, access_of(ground, session.id).token)) == 2
+
+
+async def test_trouble_with_one_connection_ends_neither_the_listener_nor_any_other(tmp_path: Path) -> None:
+    answers: Iterator[Exception | bool] = iter([sqlite3.OperationalError("disk I/O error"), False])
+
+    async def is_live(_: str) -> bool:
+        if isinstance(answer := next(answers), Exception):
+            raise answer
+        return answer
+
+    certificates = Certificates(tmp_path, listener(), now=lambda: datetime.now(UTC))
+    tokens = SessionTokens(b"k")
+    made = gate.SessionGate(
+        bound=("127.0.0.1", 0),
+        certificates=certificates,
+        tokens=tokens,
+        socket_of=lambda _: tmp_path / "s",
+        copy_of=lambda _, name: tmp_path / name,
+        is_live=is_live,
+        monotonic=lambda: 0.0,
+    )
+    await made.open()
+    url = f"https://127.0.0.1:{made.port}"
+    given = SessionAccess(url=url, token=tokens.of("s1"), authority=certificates.authority)
+    far = FarEnd.of({"MINION_ID": "s1", **given.environment()})
+    said = []
+    for _ in range(2):
+        reader, writer = await asyncio.open_connection(
+            *far.address, ssl=far.context, server_hostname=far.host
+        )
+        writer.write(f"CONNECT s1 HTTP/1.1\r\nAuthorization: Bearer {far.token}\r\n\r\n".encode())
+        with contextlib.suppress(ConnectionError):
+            said.append((await reader.read())[:12])
+        writer.transport.abort()
+        await asyncio.sleep(0)
+    assert said[-1] == b"HTTP/1.1 401"
+    await made.close()
 
 
 async def test_a_session_trusts_only_the_authority_it_was_given(

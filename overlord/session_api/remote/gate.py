@@ -8,6 +8,7 @@ A token is used from one address at a time. Who copies one to another machine fi
 import asyncio
 import contextlib
 import json
+import sqlite3
 import ssl
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from anyio.abc import SocketAttribute, SocketStream
 from anyio.streams.tls import TLSStream
 
 from minion.protocol import COPIES_PATH
-from overlord.errors import SettingsError
+from overlord.errors import OverlordError, SettingsError
 from overlord.session_api.remote.certificates import Certificates
 from overlord.session_api.remote.copies import CopyStream
 from overlord.session_api.remote.tokens import SessionTokens
@@ -146,6 +147,13 @@ class SessionGate:
             group.start_soon(self._meet, stream)
 
     async def _meet(self, stream: SocketStream) -> None:
+        try:
+            await self._let_in(stream)
+        except (OverlordError, OSError, sqlite3.DatabaseError):
+            # A disk that is full, say: one connection's trouble ends no other, and not the listener.
+            log.exception("session_listener_connection_failed")
+
+    async def _let_in(self, stream: SocketStream) -> None:
         async with contextlib.AsyncExitStack() as stack:
             stack.push_async_callback(anyio.aclose_forcefully, stream)
             if self._strangers >= MOST_STRANGERS:
@@ -187,7 +195,7 @@ class SessionGate:
     def _refresh(self) -> None:
         try:
             self._certificates.refresh()
-        except (SettingsError, OSError) as error:
+        except (SettingsError, OSError, ValueError) as error:
             # Until the operator mends it, the one that was read last serves.
             self._tell_once("session_listener_certificate_kept", error=str(error))
 
