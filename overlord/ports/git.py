@@ -42,6 +42,9 @@ class Git(GitContent, Protocol):
     async def branch_head(self, name: RepositoryName, branch: str) -> Sha | None:
         """What the mirror last saw this branch at."""
 
+    async def branch_heads(self, name: RepositoryName, branches: Collection[str]) -> Mapping[str, Sha | None]:
+        """What the mirror last saw each of these branches at, asked at once."""
+
     async def prepare_session(
         self, name: RepositoryName, session: SessionId, refs: Mapping[str, Sha], writable: str | None
     ) -> None:

@@ -10,7 +10,7 @@ import pytest
 from overlord.adapters.git.mirrors import GitMirrors
 from overlord.domain.identifiers import RepositoryName, SessionId, Sha
 from overlord.domain.launch import Remote
-from overlord.errors import PushRejected
+from overlord.errors import GitFailed, PushRejected
 from overlord.home import Home
 from tests.plumbing import DELETED, Files, commit, run
 
@@ -135,6 +135,29 @@ async def test_what_a_session_has_is_its_own_when_the_ready_copy_is_gone(ground:
 # What git would refuse, and was there before.
 
 REFUSED = '[submodule "../../x"]\n\tpath = x\n\turl = -u./payload\n'
+
+
+async def test_its_branches_are_those_that_git_lists(ground: Ground) -> None:
+    refs = {"main": ground.base, "a/b": ground.base, "zoë": ground.base, BRANCH: ground.base}
+    await ground.git.prepare_session(NAME, SESSION, refs, BRANCH)
+    listed = run(ground.quarantine, "for-each-ref", "--format=%(refname:lstrip=2) %(objectname)")
+    assert dict(line.split() for line in listed.splitlines()) == refs
+    run(ground.quarantine, "pack-refs", "--all")
+    assert run(ground.quarantine, "fsck", "--strict") == ""
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "a b", "a\nb", "a..b", ".a", "a/.b", "a.lock", "a.lock/b", "-a", "/a", "a/", "a//b", "@", "a@{b"],
+)
+async def test_what_git_takes_for_no_name_of_a_branch_is_refused(ground: Ground, name: str) -> None:
+    with pytest.raises(GitFailed, match="is no name of a branch"):
+        await ground.git.prepare_session(NAME, SESSION, {name: ground.base, BRANCH: ground.base}, BRANCH)
+
+
+async def test_a_branch_named_as_the_beginning_of_another_is_refused(ground: Ground) -> None:
+    with pytest.raises(GitFailed, match="refs/heads/minion exists"):
+        await ground.git.prepare_session(NAME, SESSION, {"minion": ground.base, BRANCH: ground.base}, BRANCH)
 
 
 @pytest.mark.parametrize("place", ["", "vendor/lib/"])

@@ -33,7 +33,7 @@ LOOKS: dict[type[object], set[str]] = {
         *("sub_issues", "blocked_by"),
     },
     Git: {
-        *("branch_head", "session_tree", "excess", "merge_base", "tree_of", "changes", "diff", "patch", "sizes", "read_file"),
+        *("branch_head", "branch_heads", "session_tree", "excess", "merge_base", "tree_of", "changes", "diff", "patch", "sizes", "read_file"),
         *("listing", "read_files", "occurrences", "remote_head", "mirrors"),
     },
     Runner: {"find", "sessions", "logs", "ground", "has_layer", "downloads", "follow", "close", "agent_version"},

@@ -159,6 +159,7 @@ async def test_a_mirror_follows_its_branches_when_it_is_refreshed(ground: Ground
     await ground.git.refresh_mirror(NAME, ground.remote)
     assert await head("topic") is None
     assert await ground.git.branch_head(RepositoryName("acme/never"), "main") is None
+    assert await ground.git.branch_heads(RepositoryName("acme/never"), ["b", "a"]) == {"b": None, "a": None}
 
 
 async def test_of_named_branches_and_minions_alone_is_the_mirror_made(ground: Ground) -> None:
@@ -166,7 +167,8 @@ async def test_of_named_branches_and_minions_alone_is_the_mirror_made(ground: Gr
     for branch in ("topic", BRANCH):
         ground.commit(branch, {"x": "1"}, parent=base)
     await ground.git.refresh_mirror(NAME, ground.remote, branches=["main"])
-    found = {branch: await ground.git.branch_head(NAME, branch) for branch in ("main", "topic", BRANCH)}
+    found = await ground.git.branch_heads(NAME, ["main", "topic", BRANCH])
+    assert found == {branch: await ground.git.branch_head(NAME, branch) for branch in found}
     assert (found["main"], found["topic"]) == (base, None)
     assert found[BRANCH] is not None
 

@@ -93,6 +93,10 @@ class MemoryGit:
     async def branch_head(self, name: RepositoryName, branch: str) -> Sha | None:
         return self._mirror(name).heads.get(branch)
 
+    async def branch_heads(self, name: RepositoryName, branches: Collection[str]) -> Mapping[str, Sha | None]:
+        heads = self._mirror(name).heads
+        return {branch: heads.get(branch) for branch in branches}
+
     @outward(Failpoint.PREPARE_REPOSITORY)
     async def prepare_session(
         self, name: RepositoryName, session: SessionId, refs: Mapping[str, Sha], writable: str | None

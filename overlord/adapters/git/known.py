@@ -4,7 +4,7 @@ Git looks at the file anew with each commit that has it, whoever wrote it. So th
 for git by their content; whatever else comes is looked at. A change of such a file is a person's to decide (`domain/checks/integrity.py`).
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from overlord.adapters.git.command import EMPTY_TREE, git
@@ -16,14 +16,16 @@ CONFIG = f'[receive "fsck"]\n\tskipList = {_FILE}\n'
 _LISTING = ("diff-tree", "-r", "-z", "--no-renames", EMPTY_TREE)
 
 
-async def list_known(repository: Path, commits: Collection[Sha]) -> None:
-    """Write down what the commits have of `.gitmodules`; nothing is written where they have none."""
-    known: set[bytes] = set()
-    for commit in dict.fromkeys(commits):
-        output = await git(repository, *_LISTING, commit, "--", ":(glob)**/.gitmodules", bounded=True)
-        known |= {words.split()[3] for words in output.split(b"\0")[:-1:2]}
-    if known:
-        (repository / _FILE).write_bytes(b"".join(named + b"\n" for named in sorted(known)))
+async def gitmodules_of(repository: Path, commit: Sha) -> frozenset[str]:
+    """What a commit has of `.gitmodules`, by the names of the contents."""
+    output = await git(repository, *_LISTING, commit, "--", ":(glob)**/.gitmodules", bounded=True)
+    return frozenset(words.split()[3].decode() for words in output.split(b"\0")[:-1:2])
+
+
+def write_known(repository: Path, found: Iterable[Collection[str]]) -> None:
+    """Write down what commits have of `.gitmodules`; nothing is written where they have none."""
+    if known := set[str]().union(*found):
+        (repository / _FILE).write_text("".join(f"{named}\n" for named in sorted(known)))
         with (repository / "config").open("a", encoding="utf-8") as config:
             config.write(CONFIG)
 

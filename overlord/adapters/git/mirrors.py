@@ -20,7 +20,7 @@ from overlord.adapters.git.content.reading import GitReading, is_there
 from overlord.adapters.git.content.tree import commit_tree, merge_tree, tree_with, tree_without
 from overlord.adapters.git.fetch import Fetch, fetch_branches, head_at, is_empty, signed_in
 from overlord.adapters.git.gathering import Places, gather
-from overlord.adapters.git.known import known_when_fetched
+from overlord.adapters.git.known import gitmodules_of, known_when_fetched
 from overlord.adapters.git.push import refusal_of
 from overlord.adapters.git.ready import (
     CONTENT,
@@ -70,6 +70,8 @@ class GitMirrors(GitReading):
         self._trash = Trash(home.trash)
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._fetched: dict[str, Fetch] = {}
+        self._filled: set[Path] = set()
+        """The mirrors that are known to hold branches."""
 
     @outward(Failpoint.FETCH)
     async def refresh_mirror(
@@ -88,10 +90,11 @@ class GitMirrors(GitReading):
                 return
             begun = time.monotonic()
             if not is_there(mirror):
+                self._filled.discard(mirror)
                 self._trash.discard(mirror)
                 mirror.parent.mkdir(parents=True, exist_ok=True)
                 await git(mirror, "init", "--quiet", "--bare", "--template=", str(mirror))
-            depth = self._extent(name).history_depth if await is_empty(mirror) else 0
+            depth = await self._depth(name, mirror)
             wanted = [*branches, f"{BRANCH_PREFIX}*"] if branches else ["*"]
             try:
                 await fetch_branches(mirror, remote, wanted, depth=depth)
@@ -105,11 +108,25 @@ class GitMirrors(GitReading):
                 await fetch_branches(mirror, remote, wanted, whole=True)
             self._fetched[name] = replace(asked, at=begun)
 
+    async def _depth(self, name: RepositoryName, mirror: Path) -> int:
+        """How much of the history a mirror is to begin with; 0 for all of it, and for one that has begun."""
+        if mirror in self._filled:
+            return 0
+        if await is_empty(mirror):
+            return self._extent(name).history_depth
+        self._filled.add(mirror)
+        return 0
+
     async def _has(self, mirror: Path, commits: Collection[Sha]) -> bool:
         return all([await self._resolve(mirror, f"{commit}^{{tree}}") for commit in commits])
 
     async def branch_head(self, name: RepositoryName, branch: str) -> Sha | None:
-        return await self._resolve(self._home.mirror(name), f"refs/heads/{branch}")
+        return (await self.branch_heads(name, [branch]))[branch]
+
+    async def branch_heads(self, name: RepositoryName, branches: Collection[str]) -> Mapping[str, Sha | None]:
+        references = {branch: f"refs/heads/{branch}" for branch in branches}
+        found = await self._resolve_all(self._home.mirror(name), list(references.values()))
+        return dict(zip(references, found, strict=True))
 
     @outward(Failpoint.PREPARE_REPOSITORY)
     async def prepare_session(
@@ -124,8 +141,19 @@ class GitMirrors(GitReading):
         history = made[0] if made else await self._ready(name, base, Extent())
         await self.remove_session(session)
         mirror = self._home.mirror(name)
+
+        async def known(commit: Sha) -> frozenset[str]:
+            return await self._memory.recall(
+                ("gitmodules", name, commit), lambda: gitmodules_of(mirror, commit), len
+            )
+
         await make_session_repository(
-            repository, history=history / REPOSITORY, mirror=mirror, refs=refs, writable=writable
+            repository,
+            history=history / REPOSITORY,
+            mirror=mirror,
+            refs=refs,
+            writable=writable,
+            known=known,
         )
 
     @outward(Failpoint.MAKE_READY)
@@ -311,6 +339,7 @@ class GitMirrors(GitReading):
     async def remove_mirror(self, name: RepositoryName) -> None:
         home = self._home
         async with self._locks[name]:
+            self._filled.discard(home.mirror(name))
             for place in (home.mirror(name), home.ready(name), home.modules(name), home.large_objects(name)):
                 self._trash.discard(place)
 

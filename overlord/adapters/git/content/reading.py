@@ -136,15 +136,16 @@ class GitReading:
 
     async def _resolve(self, repository: Path, revision: str) -> Sha | None:
         """The object a revision names, or None for one that names nothing. Raises GitFailed when git cannot say."""
+        return (await self._resolve_all(repository, [revision]))[0]
+
+    async def _resolve_all(self, repository: Path, revisions: Sequence[str]) -> Sequence[Sha | None]:
+        """The same of some revisions, in their order."""
         if not is_there(repository):
-            return None
-        asked = f"{revision}\n".encode()
-        answer = (
-            (await git(repository, "cat-file", "--batch-check=%(objectname)", stdin=asked, bounded=True))
-            .decode()
-            .strip()
-        )
-        return None if answer.endswith(" missing") else Sha(answer)
+            return [None] * len(revisions)
+        asked = _as_lines(revisions)
+        output = await git(repository, "cat-file", "--batch-check=%(objectname)", stdin=asked, bounded=True)
+        answers = output.decode().splitlines()
+        return [None if answer.endswith(" missing") else Sha(answer) for answer in answers[: len(revisions)]]
 
 
 def _as_lines(names: Iterable[str]) -> bytes:
