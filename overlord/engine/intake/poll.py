@@ -8,12 +8,13 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from overlord.domain.identifiers import RepositoryName
-from overlord.domain.job import Job, JobId, JobState
+from overlord.domain.job import Job, JobId, JobState, branch_name
 from overlord.domain.repositories.forge import IssueState
 from overlord.engine.conversation import process_comments
 from overlord.engine.delivery import follow_pulls
 from overlord.engine.intake import work_requests
 from overlord.engine.issues import claim, missing_repository, projection, renamed_repository
+from overlord.engine.runtime.early_fetch import Heads
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.poll_errors import PollErrors, wait_asked
 from overlord.engine.runtime.poll_outcome import UNSEEN
@@ -149,12 +150,15 @@ async def _labelled(parts: Parts, name: RepositoryName, poll_errors: PollErrors)
 def _fetch_early(parts: Parts, name: RepositoryName, base: str, labelled: Sequence[IssueState]) -> None:
     """Fetch what sessions begin on while the issues are claimed."""
 
-    async def fetch() -> None:
-        await parts.git.refresh_mirror(name, await parts.forge.remote(name), branches=[base])
-        if (head := await parts.git.branch_head(name, base)) is not None:
-            await parts.git.ready_copy(name, head, partial(parts.forge.remote, name))
-
     numbers = [state.issue.number for state in labelled]
+
+    async def fetch() -> Heads:
+        await parts.git.refresh_mirror(name, await parts.forge.remote(name), branches=[base])
+        heads = await parts.git.branch_heads(name, [base, *map(branch_name, numbers)])
+        if (head := heads[base]) is not None:
+            await parts.git.ready_copy(name, head, partial(parts.forge.remote, name))
+        return heads
+
     parts.early_fetches.begin(name, base, numbers, fetch, now=parts.clock.monotonic())
 
 

@@ -5,12 +5,15 @@ again, and says it.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from overlord.domain.identifiers import Sha
 from overlord.errors import OverlordError
 
+Heads = Mapping[str, Sha | None]
+"""Where branches are; None for one that is nowhere."""
 FRESH_S = 10.0
 """A job that comes to be dispatched later than that after the label was seen begins on what the branch is then."""
 
@@ -19,7 +22,7 @@ FRESH_S = 10.0
 class _Fetch:
     branch: str
     begun_at: float
-    task: asyncio.Task[bool]
+    task: asyncio.Task[Heads | None]
     issues: set[int] = field(default_factory=set)
 
 
@@ -34,25 +37,25 @@ class EarlyFetches:
         name: str,
         branch: str,
         issues: Collection[int],
-        fetch: Callable[[], Awaitable[None]],
+        fetch: Callable[[], Awaitable[Heads]],
         *,
         now: float,
     ) -> None:
-        """Begin to fetch for these issues, unless that is under way for them."""
+        """Begin to fetch for these issues, unless that is under way for them. `fetch` says where the branches are then."""
         known = self._fetches.get(name)
         if known is not None and not known.task.done() and known.branch == branch:
             return
         self._fetches[name] = _Fetch(branch, now, asyncio.create_task(_tried(fetch)), set(issues))
 
-    async def take(self, name: str, branch: str, issue: int, *, now: float) -> bool:
-        """Whether what an issue's job begins on was fetched for it; waits until it is."""
+    async def take(self, name: str, branch: str, issue: int, *, now: float) -> Heads | None:
+        """Where the branches are that an issue's job needs, if they were fetched for it; waits until they are."""
         known = self._fetches.get(name)
         if known is None or known.branch != branch or issue not in known.issues:
-            return False
+            return None
         known.issues.discard(issue)
         if not known.issues:
             del self._fetches[name]
-        return now - known.begun_at <= FRESH_S and await asyncio.shield(known.task)
+        return await asyncio.shield(known.task) if now - known.begun_at <= FRESH_S else None
 
     async def close(self) -> None:
         """Stop what is under way: every fetch can be repeated."""
@@ -64,8 +67,7 @@ class EarlyFetches:
             await asyncio.wait(tasks)
 
 
-async def _tried(fetch: Callable[[], Awaitable[None]]) -> bool:
+async def _tried(fetch: Callable[[], Awaitable[Heads]]) -> Heads | None:
     with suppress(OverlordError, OSError):
-        await fetch()
-        return True
-    return False
+        return await fetch()
+    return None

@@ -15,6 +15,7 @@ from overlord.domain.session import Session
 from overlord.engine.contracts import begin, take
 from overlord.engine.conversation import edited_issue
 from overlord.engine.portfolio import lead_job
+from overlord.engine.runtime.early_fetch import Heads
 from overlord.engine.runtime.parts import Parts
 from overlord.engine.runtime.progress import Progress
 from overlord.engine.scope import approve
@@ -76,7 +77,7 @@ def _note_started(parts: Parts, job: Job, session: Session, connection: sqlite3.
 async def _prepare_work(parts: Parts, job: Job) -> Progress:
     if (wait := await first_wait(parts, job)) is not None:
         return Progress.of(wait is Wait.NEWS)
-    base = await _base(parts, job)
+    base, heads = await _base(parts, job)
     if base is None:
         body = (
             f"{job.space} has no branch {job.base_branch} with commits. Push a first commit, then try again."
@@ -86,10 +87,10 @@ async def _prepare_work(parts: Parts, job: Job) -> Progress:
     if isinstance(kept, AskPerson):
         return await _refuse(parts, job, Subject.DISPATCH_REFUSED, kept.body)
     job = kept
-    taken = await found.is_taken(parts, job)
+    taken = found.is_to_look(job) and await _head(parts, job, heads, job.branch) is not None
     if taken and (question := await found.question(parts, job)):
         return await _refuse(parts, job, Subject.FOUND_WORK, question)
-    branch = job.branch if job.base_sha and not taken else await _free_branch(parts, job)
+    branch = job.branch if job.base_sha and not taken else await _free_branch(parts, job, heads)
     try:
         job = await take.ensure(parts, job, base)
         base = (job.base_sha if job.head_sha else None) or base  # one that mends another begins on its work
@@ -177,23 +178,31 @@ async def _begun_at(parts: Parts, job: Job, base: Sha, branch: str) -> Job:
     return await parts.database.write(Failpoint.BASE_CHOSEN, lambda c: jobs.repair(c, job.id, **changes))
 
 
-async def _base(parts: Parts, job: Job) -> Sha | None:
+async def _base(parts: Parts, job: Job) -> tuple[Sha | None, Heads]:
     """The commit the job starts from, in a mirror that has all its session needs: where the base branch is now, until
-    there is work on top of it. None when there is no such branch."""
+    there is work on top of it; None when there is no such branch. And where the branches are that were asked for meanwhile."""
     name, known = job.space, job.base_sha if job.base_sha else None
     needed = [known, job.head_sha] if known and job.head_sha else []
     if needed and await _has(parts, name, needed):
-        return known
-    if known or not await _is_fetched(parts, job):
+        return known, {}
+    heads = None if known else await _fetched_early(parts, job)
+    if heads is None:
         remote = await parts.forge.remote(name)
         await parts.git.refresh_mirror(name, remote, branches=[job.base_branch], commits=needed[:1])
-    return known if job.head_sha else await parts.git.branch_head(name, job.base_branch) or known
+        branches = {job.base_branch, job.branch, branch_name(job.issue.number)}
+        heads = await parts.git.branch_heads(name, branches)
+    return known if job.head_sha else heads[job.base_branch] or known, heads
 
 
-async def _is_fetched(parts: Parts, job: Job) -> bool:
-    """Whether the branch was fetched while the issue was claimed."""
+async def _fetched_early(parts: Parts, job: Job) -> Heads | None:
+    """Where the branches were when they were fetched while the issue was claimed, if they were."""
     now = parts.clock.monotonic()
     return await parts.early_fetches.take(job.space, job.base_branch, job.issue.number, now=now)
+
+
+async def _head(parts: Parts, job: Job, heads: Heads, branch: str) -> Sha | None:
+    """Where a branch is in a fresh mirror."""
+    return heads[branch] if branch in heads else await parts.git.branch_head(job.space, branch)
 
 
 async def _has(parts: Parts, name: RepositoryName, commits: Sequence[Sha]) -> bool:
@@ -206,12 +215,12 @@ async def _has(parts: Parts, name: RepositoryName, commits: Sequence[Sha]) -> bo
     return True
 
 
-async def _free_branch(parts: Parts, job: Job) -> str:
+async def _free_branch(parts: Parts, job: Job, heads: Heads) -> str:
     """The first name of this job's that no branch at the forge has."""
     taken = 0
     while True:
         branch = branch_name(job.issue.number, taken)
-        if await parts.git.branch_head(job.space, branch) is None:
+        if await _head(parts, job, heads, branch) is None:
             return branch
         taken += 1
 

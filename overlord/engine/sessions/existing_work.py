@@ -9,11 +9,9 @@ from overlord.engine.runtime.parts import Parts
 from overlord.store import decisions
 
 
-async def is_taken(parts: Parts, job: Job) -> bool:
-    """Whether the branch of a job without any work is at the forge all the same. The mirror must be fresh."""
-    if job.head_sha is not None or job.pushed_sha is not None:
-        return False
-    return await parts.git.branch_head(job.space, job.branch) is not None
+def is_to_look(job: Job) -> bool:
+    """Whether a job has no work that the database knows of: then its branch is not to be at the forge."""
+    return job.head_sha is None and job.pushed_sha is None
 
 
 async def question(parts: Parts, job: Job) -> str | None:
