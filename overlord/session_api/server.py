@@ -182,7 +182,7 @@ def _model_routes(call: Callable[..., Callable[[Request], Awaitable[Response]]])
 def _application(keeper: SessionApiServer) -> ASGIApp:
     def call(act: Call, *kinds: SessionKind) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
-            session = await sessions.live(keeper.parts, request.scope["overlord.session"])
+            session = await sessions.live(keeper.parts, request.scope)
             if session.kind not in kinds:
                 raise HTTPException(403, f"a {session.kind} session reads its brief and reports, and no more")
             return await act(request, keeper.parts, session)
@@ -190,7 +190,7 @@ def _application(keeper: SessionApiServer) -> ASGIApp:
         return endpoint
 
     async def report(request: Request) -> Response:
-        session = await sessions.live(keeper.parts, request.scope["overlord.session"])
+        session = await sessions.live(keeper.parts, request.scope)
         if session.kind is SessionKind.CHECK:
             await keeper.seal(session)
         return await sessions.report(request, keeper.parts, session)
@@ -221,7 +221,7 @@ def _application(keeper: SessionApiServer) -> ASGIApp:
             await application(scope, receive, send)
             return
         try:
-            session = await sessions.live(keeper.parts, scope["overlord.session"])
+            session = await sessions.live(keeper.parts, scope)
             await git.serve(scope, receive, send, keeper.parts, session)
         except HTTPException as error:
             await (await _http_error(Request(scope), error))(scope, receive, send)

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.types import Scope as ServerScope
 from structlog.contextvars import bind_contextvars
 
 from minion.protocol import CheckReport, Event, EventKind, Report, Scope, ScopeError, SessionKind, encode
@@ -192,9 +193,15 @@ async def report(request: Request, parts: SessionApiParts, session: Session) -> 
     return Response(status_code=204)
 
 
-async def live(parts: SessionApiParts, session_id: str) -> Session:
-    """The session a session API belongs to, as it stands now; raises HTTPException 410 once it has ended."""
-    session = await parts.database.read(lambda c: sessions.get(c, session_id))
+async def live(parts: SessionApiParts, scope: ServerScope) -> Session:
+    """The session a request is of, as it stands now; its job's space is noted in the request's scope. Raises HTTPException 410 once it
+    has ended."""
+
+    def read(connection: sqlite3.Connection) -> tuple[Session, str]:
+        session = sessions.get(connection, scope["overlord.session"])
+        return session, jobs.space_of(connection, session.job_id)
+
+    session, scope["overlord.space"] = await parts.database.read(read)
     if session.state is SessionState.ENDED:
         raise HTTPException(410, "this session has ended")
     bind_contextvars(job_id=session.job_id)  # of the task that answers this one request

@@ -75,6 +75,11 @@ def get(connection: sqlite3.Connection, job_id: int) -> Job:
     return found[0]
 
 
+def space_of(connection: sqlite3.Connection, job_id: int) -> str:
+    """The repository that a job is of."""
+    return str(connection.execute("SELECT space FROM jobs WHERE id = ?", (job_id,)).fetchone()["space"])
+
+
 def move(
     connection: sqlite3.Connection,
     job_id: int,

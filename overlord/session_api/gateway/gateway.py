@@ -31,7 +31,6 @@ from overlord.session_api.gateway.relay import EVENT_STREAM, MAX_REPLY_BYTES, Ou
 from overlord.session_api.parts import SessionApiParts
 from overlord.settings.load import Settings
 from overlord.settings.model import Candidate
-from overlord.store import jobs
 
 MAX_REQUEST_BYTES = 16 * 1024 * 1024
 LONG_BODY_BYTES = 128 * 1024
@@ -57,12 +56,11 @@ class _Failed:
     retry_after_s: float = 0.0
 
 
-async def account_of(parts: SessionApiParts, session: Session) -> Account:
-    """The books of a session that may ask a model."""
+def account_of(request: Request, session: Session) -> Account:
+    """The books of the session that a request is of, which may ask a model."""
     if session.kind is not SessionKind.WORK:
         raise HTTPException(403, "a check session has no model")
-    job = await parts.database.read(lambda c: jobs.get(c, session.job_id))
-    return session.account(job.space)
+    return session.account(request.scope["overlord.space"])
 
 
 async def ask(
@@ -76,7 +74,7 @@ async def ask(
     headers: Mapping[str, str] = NO_HEADERS,
 ) -> Response:
     """A session's request: 400 for what is not passed on, 402 when a budget is spent, 502 when no endpoint replied."""
-    account = await account_of(parts, session)
+    account = account_of(request, session)
     raw = await http.read_bytes(request, limit=MAX_REQUEST_BYTES)
     read = partial(ClientRequest.read, parts.settings, account, wire=wire, model=model)
     asked = await _made(parts, account, len(raw), lambda: read(parsed(raw), stream=stream, headers=headers))

@@ -77,7 +77,7 @@ async def gemini(request: Request, parts: SessionApiParts, session: Session) -> 
 
 async def count_tokens(request: Request, parts: SessionApiParts, session: Session) -> Response:
     """`POST /v1/messages/count_tokens`: an estimate that errs on the dear side."""
-    account = await gateway.account_of(parts, session)
+    account = gateway.account_of(request, session)
     raw = await http.read_bytes(request, limit=gateway.MAX_REQUEST_BYTES)
 
     def counted() -> int:
@@ -89,7 +89,7 @@ async def count_tokens(request: Request, parts: SessionApiParts, session: Sessio
 
 
 async def _count_gemini(request: Request, parts: SessionApiParts, session: Session, model: str) -> Response:
-    account = await gateway.account_of(parts, session)
+    account = gateway.account_of(request, session)
     raw = await http.read_bytes(request, limit=gateway.MAX_REQUEST_BYTES)
 
     def counted() -> Mapping[str, Any]:
@@ -105,7 +105,7 @@ async def _count_gemini(request: Request, parts: SessionApiParts, session: Sessi
 
 async def models(request: Request, parts: SessionApiParts, session: Session) -> Response:
     """`GET /v1/models`, and one of them: the session's own model by each of its names, in a shape that clients of all wires read."""
-    account = await gateway.account_of(parts, session)
+    account = gateway.account_of(request, session)
     found = [_described(name) for name in names_of(parts.settings, account)]
     if name := request.path_params.get("name"):
         return _one(found, "id", name)
@@ -115,7 +115,7 @@ async def models(request: Request, parts: SessionApiParts, session: Session) -> 
 
 async def gemini_models(request: Request, parts: SessionApiParts, session: Session) -> Response:
     """`GET /v1beta/models`, and one of them."""
-    account = await gateway.account_of(parts, session)
+    account = gateway.account_of(request, session)
     limit = parts.settings.space(account.space).budget.completion_tokens
     found = [
         {
