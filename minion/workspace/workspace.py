@@ -62,6 +62,7 @@ class Workspace:
         self.contract_files = _contract_files(brief)
         self._saves = _saves(brief)
         self._saved_tree = ""
+        self._compared: tuple[str, dict[str, list[str]]] = ("", {})
         self._lock = threading.Lock()
         self._cloning: threading.Thread | None = None
         self._clone_failure: GitFailed | None = None
@@ -89,8 +90,7 @@ class Workspace:
 
     def changed(self, tree: str) -> tuple[str, ...]:
         """Paths in which a snapshot differs from where the work started."""
-        listed = self._git.run(self.root, "diff-tree", "-r", "-z", "--name-only", self._start, tree)
-        names = tuple(name for name in listed.split("\0") if name)
+        names = tuple(self._differences(tree))
         return names if self.contract_files is None else self.contract_files.changed(self.root, names)
 
     def save(self, message: str, tree: str | None = None) -> None:
@@ -213,19 +213,29 @@ class Workspace:
 
     def _without_links(self, tree: str, *, strict: bool) -> str:
         """A tree whose submodules are as at the start: a repository inside this one is no work, and none of it is saved."""
-        extra = {"GIT_INDEX_FILE": str(self._index)}
-        asked = ("diff-tree", "-r", "-z", "--no-renames", self._start, tree)
-        listed = self._git.run(self.root, *asked, extra=extra)
-        words = iter(listed.split("\0")[:-1])
-        changed = {path: about.split(" ") for about, path in zip(words, words, strict=True)}
+        changed = self._differences(tree)
         links = {path: about for path, about in changed.items() if "160000" in (about[0][1:], about[1])}
         if not links:
             return tree
+        extra = {"GIT_INDEX_FILE": str(self._index)}
         if strict:
             raise _nested(", ".join(links))
         entries = "".join(f"{about[0][1:]} {about[2]}\t{path}\0" for path, about in links.items())
         self._git.run(self.root, "update-index", "-z", "--index-info", extra=extra, input_text=entries)
         return self._git.run(self.root, "write-tree", extra=extra).strip()
+
+    def _differences(self, tree: str) -> dict[str, list[str]]:
+        """The paths in which a tree differs from where the work started, with git's words about each; those of the last tree are kept."""
+        compared = self._compared
+        if compared[0] != tree:
+            # Beside the repository's own index, which a command may have left so that no git can read it.
+            extra = {"GIT_INDEX_FILE": str(self._index)}
+            asked = ("diff-tree", "-r", "-z", "--no-renames", self._start, tree)
+            listed = self._git.run(self.root, *asked, extra=extra)
+            words = iter(listed.split("\0")[:-1])
+            found = {path: about.split(" ") for about, path in zip(words, words, strict=True)}
+            compared = self._compared = tree, found
+        return compared[1]
 
     def _persistently(self, attempt: Callable[[], str]) -> str:
         return persistently(attempt, patience_s=self.patience_s)
